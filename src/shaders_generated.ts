@@ -1042,17 +1042,31 @@ body += `let ai_${i} = p.abase + za + min(${i}u, p.m - 1u) * p.amstep;\n`;
 for (let i = 0; i < g.rows; i++) {
 body += `var s_${i} = vec4<${g.acc}>();\n`;
 }
-body += `for (var k = slice; k < p.k; k += ${g.slices}u) {\n`;
+body += `var k = slice;\n`;
+for (let count = 4; count >= 1; count -= 3) {
+if (count === 4) {
+body += `for (; k + 3u * ${g.slices}u < p.k; k += 4u * ${g.slices}u) {\n`;
+}
+if (count === 1) {
+body += `for (; k < p.k; k += ${g.slices}u) {\n`;
+}
+for (let q = 0; q < count; q++) {
+const later = q * g.slices;
+body += `let k_${q} = k + ${later}u;\n`;
 if (g.wideB) {
-body += `let b = ${load_b(`in1[bi + k * p.ldb]`)};\n`;
+body += `let b_${q} = ${load_b(`in1[bi + k_${q} * p.ldb]`)};\n`;
 }
 if (!g.wideB) {
-body += `let b = vec4(${load_b(`in1[bi_0 + k * p.ldb]`)}, ${load_b(`in1[bi_1 + k * p.ldb]`)}, ${load_b(`in1[bi_2 + k * p.ldb]`)}, ${load_b(`in1[bi_3 + k * p.ldb]`)});\n`;
+body += `let b_${q} = vec4(${load_b(`in1[bi_0 + k_${q} * p.ldb]`)}, ${load_b(`in1[bi_1 + k_${q} * p.ldb]`)}, ${load_b(`in1[bi_2 + k_${q} * p.ldb]`)}, ${load_b(`in1[bi_3 + k_${q} * p.ldb]`)});\n`;
 }
+}
+for (let q = 0; q < count; q++) {
 for (let i = 0; i < g.rows; i++) {
-body += `s_${i} += ${load_a(`in0[ai_${i} + k * p.akstep]`)} * b;\n`;
+body += `s_${i} += ${load_a(`in0[ai_${i} + k_${q} * p.akstep]`)} * b_${q};\n`;
+}
 }
 body += `}\n`;
+}
 for (let i = 0; i < g.rows; i++) {
 const start = i * threads;
 body += `part[${start}u + lidx] = s_${i};\n`;

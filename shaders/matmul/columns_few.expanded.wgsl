@@ -31,9 +31,25 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(local_invocation
   let bi = p.bbase + zb + min(c, p.n / 4u - 1u);
   let ai_0 = p.abase + za + min(0u, p.m - 1u) * p.amstep;
   var s_0 = vec4<f32>();
-  for (var k = slice; k < p.k; k += 16u) {
-    let b = in1[bi + k * p.ldb];
-    s_0 += in0[ai_0 + k * p.akstep] * b;
+  var k = slice;
+  for (; k + 3u * 16u < p.k; k += 4u * 16u) {
+    let k_0 = k + 0u;
+    let b_0 = in1[bi + k_0 * p.ldb];
+    let k_1 = k + 16u;
+    let b_1 = in1[bi + k_1 * p.ldb];
+    let k_2 = k + 32u;
+    let b_2 = in1[bi + k_2 * p.ldb];
+    let k_3 = k + 48u;
+    let b_3 = in1[bi + k_3 * p.ldb];
+    s_0 += in0[ai_0 + k_0 * p.akstep] * b_0;
+    s_0 += in0[ai_0 + k_1 * p.akstep] * b_1;
+    s_0 += in0[ai_0 + k_2 * p.akstep] * b_2;
+    s_0 += in0[ai_0 + k_3 * p.akstep] * b_3;
+  }
+  for (; k < p.k; k += 16u) {
+    let k_0 = k + 0u;
+    let b_0 = in1[bi + k_0 * p.ldb];
+    s_0 += in0[ai_0 + k_0 * p.akstep] * b_0;
   }
   part[0u + lidx] = s_0;
   workgroupBarrier();

@@ -18,6 +18,8 @@ const i = 0u; //#index
 const e = 0u; //#index
 const half = 8u; //#index
 const start = 0u; //#index
+const q = 0u; //#index
+const later = 0u; //#index
 const other = 128u; //#index
 const l = 0u; //#lane
 
@@ -74,11 +76,20 @@ fn main(
   //#end
   let ai_i = p.abase + za + min(i, p.m - 1u) * p.amstep; //#for i in 0..ROWS
   var s_i = vec4<Acc>(); //#for i in 0..ROWS
-  for (var k = slice; k < p.k; k += SLICES) {
-    let b = load_b(in1[bi + k * p.ldb]); //#if WIDE_B
-    //: let b = vec4(load_b(in1[bi_0 + k * p.ldb]), load_b(in1[bi_1 + k * p.ldb]), load_b(in1[bi_2 + k * p.ldb]), load_b(in1[bi_3 + k * p.ldb])); //#if !WIDE_B
-    s_i += load_a(in0[ai_i + k * p.akstep]) * b; //#for i in 0..ROWS
+  // Four steps a turn, so that their loads are under way together, then what is left one by one.
+  var k = slice;
+  //#for count = 4; count >= 1; count -= 3
+  for (; k + 3u * SLICES < p.k; k += 4u * SLICES) { //#if count == 4
+  //: for (; k < p.k; k += SLICES) { //#if count == 1
+    //#for q in 0..count
+    //#let later = q * SLICES
+    let k_q = k + later;
+    let b_q = load_b(in1[bi + k_q * p.ldb]); //#if WIDE_B
+    //: let b_q = vec4(load_b(in1[bi_0 + k_q * p.ldb]), load_b(in1[bi_1 + k_q * p.ldb]), load_b(in1[bi_2 + k_q * p.ldb]), load_b(in1[bi_3 + k_q * p.ldb])); //#if !WIDE_B
+    //#end
+    s_i += load_a(in0[ai_i + k_q * p.akstep]) * b_q; //#for q in 0..count, i in 0..ROWS
   }
+  //#end
   //#for i in 0..ROWS
   //#let start = i * THREADS
   part[start + lidx] = s_i;

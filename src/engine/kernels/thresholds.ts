@@ -61,3 +61,5 @@ export const COLUMNS_ROWS = 8;
 export const COLUMNS_LEAST = 32;
 /** Least terms of one that is cut into 16 slices, and not 4. */
 export const COLUMNS_TERMS = 64;
+/** Least terms of one that is cut into 32. */
+export const SLICED_TERMS = 512;

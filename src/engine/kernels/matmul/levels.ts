@@ -13,6 +13,8 @@ import { mayEnd } from "./variants.ts";
 
 /** Most rows of x: an invocation has a sum for each. */
 const MOST_ROWS = 8;
+/** Rows of levels that keep a GPU busy by four. */
+const MANY_ROWS = 2048;
 
 /** Variants of products with levels. */
 export const LEVELS_VARIANTS: readonly GpuVariant[] = [{ name: "levels", fits, plan }];
@@ -32,9 +34,13 @@ function dispatch(problem: Problem, profile: Profile): Dispatch {
   const [rows, blocks, blockWords] = levels.shape, words = blocks * blockWords;
   const epilogue = epilogueOf(problem) ?? undefined;
   const finish = printEpilogue(epilogue, x.dtype, out.dtype, 1, 4);
-  // A row for each invocation where workgroup memory costs much.
-  const lanes = profile.barriers ? Math.min(32, powerBelow(words)) : 1;
-  const threads = profile.barriers ? 64 : profile.lanes;
+  // A row for each invocation where workgroup memory costs much. Else each has at least four words of a row, and what it loads of x
+  // serves four rows where there are many.
+  const lanes = profile.barriers
+    ? Math.min(128, Math.max(powerBelow(words / 4), Math.min(32, powerBelow(words))))
+    : 1;
+  const threads = profile.barriers ? Math.max(64, lanes) : profile.lanes;
+  const own = profile.barriers && rows >= MANY_ROWS ? 4 : 1;
   const program = shaderProgram(MATMUL_LEVELS, {
     x: wgslType(x.dtype),
     c: finish.output,
@@ -43,7 +49,7 @@ function dispatch(problem: Problem, profile: Profile): Dispatch {
     each: zeros.shape.length > 0,
     tail: inner < blocks * block,
     vectors: sizeOf(x.shape.slice(0, -1)),
-    rows: 1,
+    rows: own,
     threads,
     lanes,
     finish: finish.prelude,
@@ -53,7 +59,7 @@ function dispatch(problem: Problem, profile: Profile): Dispatch {
   });
   const operands = (epilogue?.operands ?? []).map((o) => o.buffer);
   const inputs = [0, 1, 2, 3].map((input) => ({ input }));
-  const groups = Math.ceil(rows / (threads / lanes));
+  const groups = Math.ceil(rows / (threads / lanes * own));
   const fields = { rows, k: inner, words, blocks, last: sizeOf(x.shape) - 1 };
   const made = flatDispatch({
     program,

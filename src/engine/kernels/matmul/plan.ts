@@ -31,7 +31,13 @@ import { tunedChoice } from "./tuning.ts";
 import { type MatMulShape, matrixCounts } from "./shape.ts";
 import { bareTask, type MatMulSource, type MatMulTask } from "./source.ts";
 import { planSplits } from "./split.ts";
-import { COLUMNS_LEAST, COLUMNS_ROWS, COLUMNS_TERMS, DOT_TERMS } from "../thresholds.ts";
+import {
+  COLUMNS_LEAST,
+  COLUMNS_ROWS,
+  COLUMNS_TERMS,
+  DOT_TERMS,
+  SLICED_TERMS,
+} from "../thresholds.ts";
 
 /** A kernel and its extents. */
 export type KernelChoice =
@@ -92,8 +98,8 @@ function kernelCandidates(
   }
   if (gpu && !transB && m <= COLUMNS_ROWS && n >= COLUMNS_LEAST) {
     const rows = m <= 1 ? 1 : m <= 2 ? 2 : m <= 4 ? 4 : 8;
-    const slices = k >= COLUMNS_TERMS ? 16 : 4;
-    return [{ kind: "columns", rows, columns: 16, slices: Math.min(slices, rows === 8 ? 8 : 16) }];
+    const slices = k >= SLICED_TERMS ? 32 : k >= COLUMNS_TERMS ? 16 : 4;
+    return [{ kind: "columns", rows, columns: 8, slices: Math.min(slices, rows === 8 ? 16 : 32) }];
   }
   const { wideA, wideB, skewB } = wideAccess(shape);
   const loads = { wideA, wideB, skewed: skewB > 0, transB, quads: transA && wideA };
