@@ -167,7 +167,6 @@ for (let e = 0; e < outs; e++) {
 body += `o_${i}_${e} *= shrink_${i};\n`;
 }
 for (let j = 0; j < columns; j++) {
-const x = j * 8;
 body += `let w_${i}_${j} = select(0.0, exp(s_${i}_${j} - new_${i}), seen_${i}_${j});\ntotal_${i} += w_${i}_${j};\nlet g_${i}_${j} = weigh(w_${i}_${j}, t_${i}, m_${j}, a, b, c);\n`;
 }
 }

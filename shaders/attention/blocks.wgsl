@@ -132,7 +132,6 @@ fn main(
     total_i *= shrink_i;
     o_i_e *= shrink_i; //#for e in 0..OUTS
     //#for j in 0..COLUMNS
-    //#let x = j * 8
     let w_i_j = select(0.0, exp(s_i_j - new_i), seen_i_j);
     total_i += w_i_j;
     let g_i_j = weigh(w_i_j, t_i, m_j, a, b, c);
