@@ -253,6 +253,14 @@ export * from "./src/engine/ops/functions.ts";
 import "./src/engine/ops/rows/fused_batch_norm.ts";
 export { nextFrame } from "./src/engine/runtime/devices/environment.ts";
 export type { CompositeSpec, CompositeTensor, RowPart } from "./src/engine/core/composite.ts";
+export type {
+  CompositeOf,
+  Joined,
+  Like,
+  Operand,
+  Picked,
+  Reduced,
+} from "./src/engine/core/operand.ts";
 export type { RowPartition } from "./src/engine/kernels/host/ragged.ts";
 
 // data

@@ -107,8 +107,6 @@ export abstract class CompositeTensor implements Disposable {
   /**
    * @internal Applies an op to inputs of which this is the first composite one. Rules come with the class: a page
    * without the class loads none of them. Throws `TypeError` for an op without a rule.
-   * @internal What an op gives of inputs of which this is the first composite one. Rules come with the class: a page without the class
-   * loads none of them. Throws `TypeError` for an op without a rule.
    */
   applyOp(def: OpDef, _inputs: readonly unknown[], _attrs: Attrs): readonly unknown[] {
     throw noRule(def, this, "ragged tensors are wanted beside it");

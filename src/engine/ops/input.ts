@@ -9,6 +9,7 @@ import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { ValueError } from "../core/errors.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { type Attrs, lookupOp, type OpDef } from "../core/op.ts";
+import type { Operand } from "../core/operand.ts";
 import { type PartialShape, shapeText } from "../core/shape.ts";
 import { reads } from "../core/text.ts";
 
@@ -17,7 +18,7 @@ import { reads } from "../core/text.ts";
  * for other values.
  */
 export function toInput(
-  x: TensorLike,
+  x: Operand,
   arg: string,
   fn: string,
   options: { readonly dtype?: DType | undefined } = {},
@@ -26,7 +27,7 @@ export function toInput(
     if (options.dtype === undefined) return x;
   } else if (x instanceof Tensor) return x.asOpInput();
   // Ops have rules for them: `apply` asks for those.
-  else if ((x as unknown) instanceof CompositeTensor) return x as unknown as Tensor;
+  else if (x instanceof CompositeTensor) return x as unknown as Tensor;
   if (typeof x === "number") {
     if (options.dtype === "float32") return floatScalar(x);
     if (options.dtype === "int32" && x === (x | 0)) return intScalar(x | 0);
@@ -47,7 +48,7 @@ function ofArgument(error: unknown, arg: string, fn: string): unknown {
 
 /** Converts as {@linkcode toInput} does for ops without rules for composite values. Throws `TypeError` for those. */
 export function toDenseInput(
-  x: TensorLike,
+  x: Operand,
   arg: string,
   fn: string,
   options: { readonly dtype?: DType | undefined } = {},
@@ -69,7 +70,7 @@ function isNoTensor(x: unknown): boolean {
  * Converts a list of arguments. JavaScript numbers, and lists of them, take the dtype of the first tensor if it holds
  * them.
  */
-export function toInputs(xs: readonly TensorLike[], arg: string, fn: string): OpInput[] {
+export function toInputs(xs: readonly Operand[], arg: string, fn: string): OpInput[] {
   if (!Array.isArray(xs)) {
     throw wrongArgument(xs, arg, fn, "a list of tensors");
   }
@@ -98,7 +99,7 @@ export function castInput(x: OpInput, dtype: DType): OpInput {
 export function applyConverted(
   def: OpDef,
   inputs: readonly OpInput[],
-  given: readonly TensorLike[],
+  given: readonly Operand[],
   attrs?: Attrs,
 ): Tensor {
   try {
@@ -109,7 +110,7 @@ export function applyConverted(
 }
 
 /** Disposes inputs that were made of these arguments and are not the arguments themselves. */
-export function disposeConverted(inputs: readonly OpInput[], given: readonly TensorLike[]): void {
+export function disposeConverted(inputs: readonly OpInput[], given: readonly Operand[]): void {
   if (!disposes()) return;
   for (let i = 0; i < inputs.length; i++) {
     const made = inputs[i], from = given[i];
@@ -124,7 +125,7 @@ export function disposeConverted(inputs: readonly OpInput[], given: readonly Ten
 }
 
 /** Converts integer and boolean inputs of float functions to float32. */
-export function toFloatInput(x: TensorLike, arg: string, fn: string): OpInput {
+export function toFloatInput(x: Operand, arg: string, fn: string): OpInput {
   const input = toInput(x, arg, fn);
   const kind = DTYPES[input.dtype].kind;
   return kind === "int" || kind === "uint" || kind === "bool" ? castInput(input, "float32") : input;
@@ -135,8 +136,8 @@ export function toFloatInput(x: TensorLike, arg: string, fn: string): OpInput {
  * them, take the other's dtype if it holds them.
  */
 export function toMatchingInputs(
-  a: TensorLike,
-  b: TensorLike,
+  a: Operand,
+  b: Operand,
   fn: string,
   names: readonly [string, string] = ["a", "b"],
 ): [OpInput, OpInput] {
@@ -152,20 +153,20 @@ export function toMatchingInputs(
   return [castInput(x, t), castInput(y, t)];
 }
 
-function isTensor(x: TensorLike): x is Tensor {
+function isTensor(x: Operand): x is Tensor {
   return !(x instanceof NdArray) && x instanceof Tensor;
 }
 
-function isTyped(x: TensorLike | undefined): x is Tensor | NdArray {
-  return x instanceof NdArray || x instanceof Tensor || (x as unknown) instanceof CompositeTensor;
+function isTyped(x: Operand | undefined): x is Tensor | NdArray | CompositeTensor {
+  return x instanceof NdArray || x instanceof Tensor || x instanceof CompositeTensor;
 }
 
 /**
  * Converts one argument; JavaScript numbers, and lists of them, take the dtype of another argument if it holds them.
  */
 export function toOperand(
-  x: TensorLike,
-  other: TensorLike | undefined,
+  x: Operand,
+  other: Operand | undefined,
   { arg, fn }: { arg: string; fn: string },
 ): OpInput {
   if (!isTyped(other)) return toInput(x, arg, fn);
@@ -204,10 +205,10 @@ function isOfArrays(list: readonly unknown[]): boolean {
  * Makes a host input: axes, shapes, paddings. Numbers become an int32 literal. Throws `ValueError` for numbers that
  * int32 does not hold.
  */
-export function toIndexInput(x: TensorLike, arg: string, fn: string): OpInput {
+export function toIndexInput(x: Operand, arg: string, fn: string): OpInput {
   if (isNumbers(x)) return namedLiteral([x.length], x, arg, fn);
   if (x instanceof NdArray) return x;
-  if ((x as unknown) instanceof CompositeTensor) {
+  if (x instanceof CompositeTensor) {
     throw new TypeError(`Cannot use ${x} as ${arg} of ${fn}: wanted a dense tensor`);
   }
   if (isRows(x)) return namedLiteral([x.length, x[0].length], x.flat(), arg, fn);
@@ -247,14 +248,14 @@ function namedLiteral(
   }
 }
 
-function isNumbers(x: TensorLike): x is readonly number[] {
+function isNumbers(x: Operand): x is readonly number[] {
   if (!Array.isArray(x)) return false;
   // Not `every`, which skips holes.
   for (let i = 0; i < x.length; i++) if (typeof x[i] !== "number") return false;
   return true;
 }
 
-function isRows(x: TensorLike): x is readonly (readonly number[])[] {
+function isRows(x: Operand): x is readonly (readonly number[])[] {
   if (!Array.isArray(x) || x.length === 0) return false;
   for (let i = 0; i < x.length; i++) {
     if (!isNumbers(x[i]) || x[i].length !== x[0].length) return false;
@@ -369,7 +370,7 @@ export function narrowed(wide: Tensor): Tensor {
 /** Returns the input as a tensor: literals become constants. */
 export function asTensor(x: OpInput): Tensor {
   if (x instanceof Tensor) return x;
-  if ((x as unknown) instanceof CompositeTensor) {
+  if (x instanceof CompositeTensor) {
     throw new TypeError(`Cannot use ${x} as a tensor: wanted a dense one`);
   }
   return apply1(lookupOp("Identity")!, [x]);

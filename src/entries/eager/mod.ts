@@ -27,6 +27,15 @@ export { ValueError } from "../../engine/core/errors.ts";
 export type { DType, TypedArray } from "../../engine/core/dtype.ts";
 export { NdArray } from "../../engine/core/nd_array.ts";
 export { Tensor, type TensorLike } from "../../engine/core/tensor.ts";
+export type { CompositeSpec, CompositeTensor, RowPart } from "../../engine/core/composite.ts";
+export type {
+  CompositeOf,
+  Joined,
+  Like,
+  Operand,
+  Picked,
+  Reduced,
+} from "../../engine/core/operand.ts";
 export { Rank } from "../../engine/core/ranks.ts";
 
 export {

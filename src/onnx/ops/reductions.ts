@@ -65,7 +65,7 @@ const logSum = over(sum, undefined, tf.log);
 const logSumExp: Reduce = (x, axes, keep) =>
   axes.length === 0 ? tf.identity(x) : tf.logSumExp(x, axes, keep);
 
-function running(f: typeof tf.cumsum): Rule {
+function running(f: typeof tf.cumprod): Rule {
   return (n: NodeCall) => {
     const axis = normalizeAxis(n.wantInts(1)[0], n.rank(0)), { attributes } = n;
     return f(n.x(0), axis, attributes.flag("exclusive"), attributes.flag("reverse"));

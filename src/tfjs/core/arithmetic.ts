@@ -7,7 +7,8 @@ import { toNdArray } from "../../engine/core/convert.ts";
 import { Tensor, type TensorLike } from "../../engine/core/tensor.ts";
 import { floatScalar } from "../../engine/ops/input.ts";
 
-type Binary = (a: TensorLike, b: TensorLike) => Tensor;
+/** An op of two operands. */
+export type Binary = (a: TensorLike, b: TensorLike) => Tensor;
 
 /** Converts `x` to the type that TensorFlow.js gives it beside `other`. */
 function beside(x: TensorLike, other: TensorLike): TensorLike {
@@ -22,23 +23,23 @@ const withFloats = (fn: Binary): Binary => (a, b) => {
 };
 
 /** Sum. See `tf.add`. */
-export const add: typeof weft.add = withFloats(weft.add);
+export const add: Binary = withFloats(weft.add);
 /** Quotient; of two tensors of integers rounded down. See `tf.div`. */
-export const div: typeof weft.div = withFloats(weft.div);
+export const div: Binary = withFloats(weft.div);
 /** The larger of two. See `tf.maximum`. */
-export const maximum: typeof weft.maximum = withFloats(weft.maximum);
+export const maximum: Binary = withFloats(weft.maximum);
 /** The smaller of two. See `tf.minimum`. */
-export const minimum: typeof weft.minimum = withFloats(weft.minimum);
+export const minimum: Binary = withFloats(weft.minimum);
 /** Remainder. See `tf.mod`. */
-export const mod: typeof weft.mod = withFloats(weft.mod);
+export const mod: Binary = withFloats(weft.mod);
 /** Product. See `tf.mul`. */
-export const mul: typeof weft.mul = withFloats(weft.mul);
+export const mul: Binary = withFloats(weft.mul);
 /** Power. See `tf.pow`. */
-export const pow: typeof weft.pow = withFloats(weft.pow);
+export const pow: Binary = withFloats(weft.pow);
 /** Square of the difference. See `tf.squaredDifference`. */
-export const squaredDifference: typeof weft.squaredDifference = withFloats(weft.squaredDifference);
+export const squaredDifference: Binary = withFloats(weft.squaredDifference);
 /** Difference. See `tf.sub`. */
-export const sub: typeof weft.sub = withFloats(weft.sub);
+export const sub: Binary = withFloats(weft.sub);
 /** Elements of one tensor or another. See `tf.where`. */
 export function where(condition: TensorLike, a: TensorLike, b: TensorLike): Tensor {
   return weft.where(condition, beside(a, b), beside(b, a));

@@ -219,6 +219,15 @@ export {
   zerosLike,
 } from "../../../mod.ts";
 export { Tensor, type TensorLike } from "../../engine/core/tensor.ts";
+export type { CompositeSpec, CompositeTensor, RowPart } from "../../engine/core/composite.ts";
+export type {
+  CompositeOf,
+  Joined,
+  Like,
+  Operand,
+  Picked,
+  Reduced,
+} from "../../engine/core/operand.ts";
 export { TensorBuffer } from "../../engine/ops/array/tensor_buffer.ts";
 export { Variable } from "../../engine/runtime/variables/variable.ts";
 export { memory, type MemoryInfo } from "../../engine/runtime/eager/memory.ts";
@@ -236,6 +245,7 @@ export * from "./types.ts";
 export * from "./creation.ts";
 export {
   add,
+  type Binary,
   div,
   maximum,
   minimum,

@@ -4,6 +4,7 @@ import { asDType, type DType } from "../../core/dtype.ts";
 import { castArray } from "../../core/convert.ts";
 import { defineOp, lookupOp } from "../../core/op.ts";
 import { argument, castTo } from "../../core/scalar/expr.ts";
+import type { Like, Operand } from "../../core/operand.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { pointwiseCpu } from "../../kernels/host/pointwise.ts";
 import { pointwiseKernels } from "../pointwise/define_pointwise.ts";
@@ -35,10 +36,10 @@ const Cast = defineOp({
  * assertEquals(tf.cast([1.7, -1.7], "int32").arraySync(), [1, -1]);
  * ```
  */
-export function cast(x: TensorLike, dtype: DType): Tensor {
+export function cast<X extends Operand>(x: X, dtype: DType): Like<X> {
   const input = toInput(x, "x", "cast");
   const target = asDType(dtype);
   // The same dtype still gets a handle of its own: each is disposed by itself.
-  if (input.dtype === target) return apply1(lookupOp("Identity")!, [input]);
-  return apply1(Cast, [input], { DstT: target });
+  if (input.dtype === target) return apply1(lookupOp("Identity")!, [input]) as Like<X>;
+  return apply1(Cast, [input], { DstT: target }) as Like<X>;
 }

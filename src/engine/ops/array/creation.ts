@@ -11,6 +11,7 @@ import { NdArray } from "../../core/nd_array.ts";
 import { withScope } from "../../core/scope_context.ts";
 import { shapeText, sizeOf } from "../../core/shape.ts";
 import type { Rank } from "../../core/ranks.ts";
+import type { Like, Operand } from "../../core/operand.ts";
 import {
   type Scalar,
   shortText,
@@ -346,8 +347,8 @@ export function ones<R extends Rank = Rank>(
  * assertEquals(tf.zerosLike([[1, 2]]).arraySync(), [[0, 0]]);
  * ```
  */
-export function zerosLike(x: TensorLike): Tensor {
-  return filledLike(toInput(x, "x", "zerosLike"), 0);
+export function zerosLike<X extends Operand>(x: X): Like<X> {
+  return filledLike(toInput(x, "x", "zerosLike"), 0) as Like<X>;
 }
 
 /**
@@ -360,6 +361,6 @@ export function zerosLike(x: TensorLike): Tensor {
  * assertEquals(tf.onesLike([[1, 2]]).arraySync(), [[1, 1]]);
  * ```
  */
-export function onesLike(x: TensorLike): Tensor {
-  return filledLike(toInput(x, "x", "onesLike"), 1);
+export function onesLike<X extends Operand>(x: X): Like<X> {
+  return filledLike(toInput(x, "x", "onesLike"), 1) as Like<X>;
 }

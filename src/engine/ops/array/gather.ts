@@ -16,6 +16,7 @@ import {
   type Shape,
   shapeText,
 } from "../../core/shape.ts";
+import type { Operand, Picked } from "../../core/operand.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { gatherCpu } from "../../kernels/host/gather.ts";
@@ -180,22 +181,22 @@ function shapeFor(shape: TensorLike, indices: Spec): OpInput {
  * assertEquals(tf.gather([10, 20, 30], tf.tensor1d([2, 0], "int32")).arraySync(), [30, 10]);
  * ```
  */
-export function gather(
-  x: TensorLike | CompositeTensor,
-  indices: TensorLike,
+export function gather<X extends Operand, I extends Operand>(
+  x: X,
+  indices: I,
   axis = 0,
   batchDims = 0,
-): Tensor {
-  const table = toInput(x as TensorLike, "x", "gather"), at = indexInput(indices, "gather");
+): Picked<X, I> {
+  const table = toInput(x, "x", "gather"), at = indexInput(indices, "gather");
   const rank = shapeOfInput(table)?.length;
   if (rank === 0) throw new ValueError("Cannot gather from a scalar: x must be at least a vector");
-  return apply1(GatherV2, [table, at, intScalar(axis)], { batch_dims: batchDims });
+  return apply1(GatherV2, [table, at, intScalar(axis)], { batch_dims: batchDims }) as Picked<X, I>;
 }
 
 /** Returns indices as given; JavaScript numbers become int32. Throws `TypeError` for other dtypes than integers. */
-export function indexInput(indices: TensorLike, fn: string): OpInput {
-  const isComposite = (indices as unknown) instanceof CompositeTensor;
-  const at = isComposite ? indices as Tensor : toIndexInput(indices, "indices", fn);
+export function indexInput(indices: Operand, fn: string): OpInput {
+  const isComposite = indices instanceof CompositeTensor;
+  const at = isComposite ? indices as unknown as Tensor : toIndexInput(indices, "indices", fn);
   if (!isInteger(at.dtype)) {
     throw new TypeError(`Cannot apply ${fn} with indices of dtype ${at.dtype}: wanted int32`);
   }

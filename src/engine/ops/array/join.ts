@@ -4,6 +4,7 @@ import type { OpInput } from "../../core/apply.ts";
 import { promote } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { normalizeAxis, shapeText } from "../../core/shape.ts";
+import type { Joined, Operand } from "../../core/operand.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { concatenated, packed, splitEqually, splitInto, unpacked } from "./join_ops.ts";
 import { identity } from "./view.ts";
@@ -35,14 +36,14 @@ function sameTypes(inputs: OpInput[]): OpInput[] {
  * assertEquals(tf.concat([[[1, 2]], [[3, 4]]], 1).arraySync(), [[1, 2, 3, 4]]);
  * ```
  */
-export function concat(tensors: readonly TensorLike[], axis = 0): Tensor {
+export function concat<X extends Operand>(tensors: readonly X[], axis = 0): Joined<X> {
   const inputs = sameTypes(toInputs(tensors, "tensors", "concat"));
   if (inputs.length === 0) throw new ValueError("Cannot concat: pass at least one tensor");
   const rank = inputs.map(shapeOfInput).find((s) => s !== null)?.length;
   const a = rank === undefined ? axis : normalizeAxis(axis, rank);
-  if (inputs.length === 1) return identity(inputs[0]);
+  if (inputs.length === 1) return identity(inputs[0]) as Joined<X>;
   try {
-    return concatenated(inputs, intScalar(a));
+    return concatenated(inputs, intScalar(a)) as Joined<X>;
   } finally {
     disposeConverted(inputs, tensors);
   }
@@ -126,10 +127,10 @@ function concatOfRank(tensors: readonly TensorLike[], axis: number, rank: number
  * assertEquals(tf.stack([[1, 2], [3, 4]], 1).arraySync(), [[1, 3], [2, 4]]);
  * ```
  */
-export function stack(tensors: readonly TensorLike[], axis = 0): Tensor {
+export function stack<X extends Operand>(tensors: readonly X[], axis = 0): Joined<X> {
   const inputs = toInputs(tensors, "tensors", "stack");
   if (inputs.length === 0) throw new ValueError("Cannot stack: pass at least one tensor");
-  return packed(inputs, axis);
+  return packed(inputs, axis) as Joined<X>;
 }
 
 /**

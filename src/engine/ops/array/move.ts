@@ -11,6 +11,7 @@ import {
   shapeText,
   stridesOf,
 } from "../../core/shape.ts";
+import type { Like, Operand } from "../../core/operand.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { plainAxis } from "../../kernels/copy/map.ts";
 import { hostInts, knownInts, literalInts, setInts } from "./view.ts";
@@ -176,12 +177,17 @@ function orderOf(input: OpInput, perm: TensorLike | null | undefined): OpInput {
  * assertEquals(tf.reverse([[1, 2], [3, 4]], 1).arraySync(), [[2, 1], [4, 3]]);
  * ```
  */
-export function reverse(x: TensorLike, axis?: number | readonly number[] | null): Tensor {
+export function reverse<X extends Operand>(
+  x: X,
+  axis?: number | readonly number[] | null,
+): Like<X> {
   const input = toInput(x, "x", "reverse");
-  if (axis === undefined || axis === null) return apply1(ReverseV2, [input, orderOf(input, null)]);
+  if (axis === undefined || axis === null) {
+    return apply1(ReverseV2, [input, orderOf(input, null)]) as Like<X>;
+  }
   const rank = shapeOfInput(input)?.length;
   const axes = rank === undefined ? [axis].flat() as number[] : normalizeAxes(axis, rank);
-  return apply1(ReverseV2, [input, intVector(axes)]);
+  return apply1(ReverseV2, [input, intVector(axes)]) as Like<X>;
 }
 
 function reverseOfRank(

@@ -12,6 +12,7 @@ import {
   shapeText,
   stridesOf,
 } from "../../core/shape.ts";
+import type { Like, Operand } from "../../core/operand.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { plainAxis } from "../../kernels/copy/map.ts";
 import { stack } from "./join.ts";
@@ -110,8 +111,8 @@ const BroadcastArgs = defineOp({
  * assertEquals(tf.tile([[1, 2]], [2, 2]).arraySync(), [[1, 2, 1, 2], [1, 2, 1, 2]]);
  * ```
  */
-export function tile(x: TensorLike, reps: TensorLike): Tensor {
-  return apply1(Tile, [toInput(x, "x", "tile"), toIndexInput(reps, "reps", "tile")]);
+export function tile<X extends Operand>(x: X, reps: TensorLike): Like<X> {
+  return apply1(Tile, [toInput(x, "x", "tile"), toIndexInput(reps, "reps", "tile")]) as Like<X>;
 }
 
 /**

@@ -10,6 +10,7 @@ import {
   shapeText,
   sizeOf,
 } from "../../core/shape.ts";
+import type { Like, Operand } from "../../core/operand.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -139,8 +140,8 @@ const Size = defineQuery("Size", (shape) => [sizeOf(shape)]);
  * assertEquals(tf.identity([1, 2]).arraySync(), [1, 2]);
  * ```
  */
-export function identity(x: TensorLike): Tensor {
-  return apply1(Identity, [toInput(x, "x", "identity")]);
+export function identity<X extends Operand>(x: X): Like<X> {
+  return apply1(Identity, [toInput(x, "x", "identity")]) as Like<X>;
 }
 
 /**
@@ -154,8 +155,8 @@ export function identity(x: TensorLike): Tensor {
  * assertEquals(dx.item(), 3);
  * ```
  */
-export function stopGradient(x: TensorLike): Tensor {
-  return apply1(StopGradient, [toInput(x, "x", "stopGradient")]);
+export function stopGradient<X extends Operand>(x: X): Like<X> {
+  return apply1(StopGradient, [toInput(x, "x", "stopGradient")]) as Like<X>;
 }
 
 /**
@@ -183,13 +184,13 @@ export function reshape(x: TensorLike, shape: TensorLike): Tensor {
  * assertEquals(tf.expandDims([1, 2], 1).shape, [2, 1]);
  * ```
  */
-export function expandDims(x: TensorLike, axis = 0): Tensor {
+export function expandDims<X extends Operand>(x: X, axis = 0): Like<X> {
   const input = toInput(x, "x", "expandDims");
   const shape = shapeOfInput(input);
   return apply1(ExpandDims, [
     input,
     toIndexInput(shape ? normalizeAxis(axis, shape.length + 1) : axis, "axis", "expandDims"),
-  ]);
+  ]) as Like<X>;
 }
 
 const ExpandDims = defineOp({

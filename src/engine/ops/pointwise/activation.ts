@@ -1,6 +1,7 @@
 /** Pointwise activation functions that are linear on one side: relu and its kin. */
 import { apply1 } from "../../core/apply.ts";
 import { scalar as s } from "../../core/scalar/expr.ts";
+import type { Like, Operand } from "../../core/operand.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { broadcastGrad, definePointwise, unaryGrad } from "./define_pointwise.ts";
 import { applyConverted, toFloatInput } from "../input.ts";
@@ -103,8 +104,8 @@ const Prelu = definePointwise("Prelu", ([x, a]) => s.select(s.lt(x, 0), s.mul(x,
  * assertEquals(tf.relu([-1, 2]).arraySync(), [0, 2]);
  * ```
  */
-export function relu(x: TensorLike): Tensor {
-  return applyConverted(Relu, [toNumberInput(x, "relu")], [x]);
+export function relu<X extends Operand>(x: X): Like<X> {
+  return applyConverted(Relu, [toNumberInput(x, "relu")], [x]) as Like<X>;
 }
 
 /**
@@ -117,8 +118,8 @@ export function relu(x: TensorLike): Tensor {
  * assertEquals(tf.relu6([-1, 2, 8]).arraySync(), [0, 2, 6]);
  * ```
  */
-export function relu6(x: TensorLike): Tensor {
-  return applyConverted(Relu6, [toNumberInput(x, "relu6")], [x]);
+export function relu6<X extends Operand>(x: X): Like<X> {
+  return applyConverted(Relu6, [toNumberInput(x, "relu6")], [x]) as Like<X>;
 }
 
 /**
@@ -131,8 +132,8 @@ export function relu6(x: TensorLike): Tensor {
  * assertEquals(tf.leakyRelu([-2, 2], 0.5).arraySync(), [-1, 2]);
  * ```
  */
-export function leakyRelu(x: TensorLike, alpha = 0.2): Tensor {
-  return applyConverted(LeakyRelu, [toFloatInput(x, "x", "leakyRelu")], [x], { alpha });
+export function leakyRelu<X extends Operand>(x: X, alpha = 0.2): Like<X> {
+  return applyConverted(LeakyRelu, [toFloatInput(x, "x", "leakyRelu")], [x], { alpha }) as Like<X>;
 }
 
 /**
@@ -145,8 +146,11 @@ export function leakyRelu(x: TensorLike, alpha = 0.2): Tensor {
  * assertEquals(tf.prelu([[-2, 2], [-4, 4]], [0.5, 1]).arraySync(), [[-1, 2], [-2, 4]]);
  * ```
  */
-export function prelu(x: TensorLike, alpha: TensorLike): Tensor {
-  return applyConverted(Prelu, toArithmeticInputs(x, alpha, "prelu", ["x", "alpha"]), [x, alpha]);
+export function prelu<X extends Operand, Y extends Operand>(x: X, alpha: Y): Like<X, Y> {
+  return applyConverted(Prelu, toArithmeticInputs(x, alpha, "prelu", ["x", "alpha"]), [
+    x,
+    alpha,
+  ]) as Like<X, Y>;
 }
 
 /**
@@ -159,8 +163,8 @@ export function prelu(x: TensorLike, alpha: TensorLike): Tensor {
  * assertEquals(tf.elu([1, -Infinity]).arraySync(), [1, -1]);
  * ```
  */
-export function elu(x: TensorLike): Tensor {
-  return apply1(Elu, [toFloatOnly(x, "elu")]);
+export function elu<X extends Operand>(x: X): Like<X> {
+  return apply1(Elu, [toFloatOnly(x, "elu")]) as Like<X>;
 }
 
 /**
@@ -173,6 +177,6 @@ export function elu(x: TensorLike): Tensor {
  * assertEquals(tf.selu([0]).arraySync(), [0]);
  * ```
  */
-export function selu(x: TensorLike): Tensor {
-  return applyConverted(Selu, [toFloatInput(x, "x", "selu")], [x]);
+export function selu<X extends Operand>(x: X): Like<X> {
+  return applyConverted(Selu, [toFloatInput(x, "x", "selu")], [x]) as Like<X>;
 }

@@ -4,6 +4,7 @@ import { DTYPES, isInteger } from "../../core/dtype.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import { scalar as s } from "../../core/scalar/expr.ts";
 import { mergeShapes, type PartialShape } from "../../core/shape.ts";
+import type { Like, Operand } from "../../core/operand.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -122,8 +123,8 @@ export function conjugate(x: Tensor): Tensor {
 
 /** Converts two operands to one dtype with arithmetic: booleans count as int32. */
 export function toArithmeticInputs(
-  a: TensorLike,
-  b: TensorLike,
+  a: Operand,
+  b: Operand,
   fn: string,
   names?: readonly [string, string],
 ): [OpInput, OpInput] {
@@ -133,7 +134,7 @@ export function toArithmeticInputs(
 }
 
 /** Converts two operands to one dtype with fractions: integers and booleans become float32. */
-export function toFloatInputs(a: TensorLike, b: TensorLike, fn: string): [OpInput, OpInput] {
+export function toFloatInputs(a: Operand, b: Operand, fn: string): [OpInput, OpInput] {
   const [x, y] = toMatchingInputs(a, b, fn);
   const { kind } = DTYPES[x.dtype];
   if (kind === "float" || kind === "complex") return [x, y];
@@ -143,7 +144,7 @@ export function toFloatInputs(a: TensorLike, b: TensorLike, fn: string): [OpInpu
 }
 
 /** Converts an operand of arithmetic: booleans count as int32. */
-export function toNumberInput(x: TensorLike, fn: string): OpInput {
+export function toNumberInput(x: Operand, fn: string): OpInput {
   const input = toInput(x, "x", fn);
   return input.dtype === "bool" ? castInput(input, "int32") : input;
 }
@@ -159,8 +160,8 @@ export function toNumberInput(x: TensorLike, fn: string): OpInput {
  * assertEquals(tf.add([1, 2], 10).arraySync(), [11, 12]);
  * ```
  */
-export function add(a: TensorLike, b: TensorLike): Tensor {
-  return applyConverted(AddV2, toArithmeticInputs(a, b, "add"), [a, b]);
+export function add<X extends Operand, Y extends Operand>(a: X, b: Y): Like<X, Y> {
+  return applyConverted(AddV2, toArithmeticInputs(a, b, "add"), [a, b]) as Like<X, Y>;
 }
 
 /**
@@ -173,8 +174,8 @@ export function add(a: TensorLike, b: TensorLike): Tensor {
  * assertEquals(tf.sub([1, 2], 10).arraySync(), [-9, -8]);
  * ```
  */
-export function sub(a: TensorLike, b: TensorLike): Tensor {
-  return applyConverted(Sub, toArithmeticInputs(a, b, "sub"), [a, b]);
+export function sub<X extends Operand, Y extends Operand>(a: X, b: Y): Like<X, Y> {
+  return applyConverted(Sub, toArithmeticInputs(a, b, "sub"), [a, b]) as Like<X, Y>;
 }
 
 /**
@@ -188,8 +189,8 @@ export function sub(a: TensorLike, b: TensorLike): Tensor {
  * assertEquals(tf.mul([1, 2], 10).arraySync(), [10, 20]);
  * ```
  */
-export function mul(a: TensorLike, b: TensorLike): Tensor {
-  return applyConverted(Mul, toArithmeticInputs(a, b, "mul"), [a, b]);
+export function mul<X extends Operand, Y extends Operand>(a: X, b: Y): Like<X, Y> {
+  return applyConverted(Mul, toArithmeticInputs(a, b, "mul"), [a, b]) as Like<X, Y>;
 }
 
 /**
@@ -206,9 +207,9 @@ export function mul(a: TensorLike, b: TensorLike): Tensor {
  * assertEquals(tf.div(tf.tensor([-5], [1], "int32"), 2).arraySync(), [-3]);
  * ```
  */
-export function div(a: TensorLike, b: TensorLike): Tensor {
+export function div<X extends Operand, Y extends Operand>(a: X, b: Y): Like<X, Y> {
   const pair = toArithmeticInputs(a, b, "div");
-  return applyConverted(isInteger(pair[0].dtype) ? FloorDiv : RealDiv, pair, [a, b]);
+  return applyConverted(isInteger(pair[0].dtype) ? FloorDiv : RealDiv, pair, [a, b]) as Like<X, Y>;
 }
 
 /**
@@ -222,8 +223,8 @@ export function div(a: TensorLike, b: TensorLike): Tensor {
  * assertEquals(tf.divNoNan([4, 1], [2, 0]).arraySync(), [2, 0]);
  * ```
  */
-export function divNoNan(a: TensorLike, b: TensorLike): Tensor {
-  return applyConverted(DivNoNan, toFloatInputs(a, b, "divNoNan"), [a, b]);
+export function divNoNan<X extends Operand, Y extends Operand>(a: X, b: Y): Like<X, Y> {
+  return applyConverted(DivNoNan, toFloatInputs(a, b, "divNoNan"), [a, b]) as Like<X, Y>;
 }
 
 /**
@@ -237,8 +238,8 @@ export function divNoNan(a: TensorLike, b: TensorLike): Tensor {
  * assertEquals(tf.floorDiv([7, -7], 2).arraySync(), [3, -4]);
  * ```
  */
-export function floorDiv(a: TensorLike, b: TensorLike): Tensor {
-  return applyConverted(FloorDiv, toArithmeticInputs(a, b, "floorDiv"), [a, b]);
+export function floorDiv<X extends Operand, Y extends Operand>(a: X, b: Y): Like<X, Y> {
+  return applyConverted(FloorDiv, toArithmeticInputs(a, b, "floorDiv"), [a, b]) as Like<X, Y>;
 }
 
 /**
@@ -252,8 +253,8 @@ export function floorDiv(a: TensorLike, b: TensorLike): Tensor {
  * assertEquals(tf.mod([7, -7], 3).arraySync(), [1, 2]);
  * ```
  */
-export function mod(a: TensorLike, b: TensorLike): Tensor {
-  return applyConverted(FloorMod, toArithmeticInputs(a, b, "mod"), [a, b]);
+export function mod<X extends Operand, Y extends Operand>(a: X, b: Y): Like<X, Y> {
+  return applyConverted(FloorMod, toArithmeticInputs(a, b, "mod"), [a, b]) as Like<X, Y>;
 }
 
 /**
@@ -266,8 +267,8 @@ export function mod(a: TensorLike, b: TensorLike): Tensor {
  * assertEquals(tf.neg([1, -2]).arraySync(), [-1, 2]);
  * ```
  */
-export function neg(x: TensorLike): Tensor {
-  return applyConverted(Neg, [toNumberInput(x, "neg")], [x]);
+export function neg<X extends Operand>(x: X): Like<X> {
+  return applyConverted(Neg, [toNumberInput(x, "neg")], [x]) as Like<X>;
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Pointwise comparisons and tests of one value. Results are bool, and nothing here is differentiable. */
 import { scalar as s } from "../../core/scalar/expr.ts";
+import type { Like, Operand } from "../../core/operand.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { definePointwise } from "./define_pointwise.ts";
 import { applyConverted, toFloatInput, toMatchingInputs } from "../input.ts";
@@ -40,8 +41,8 @@ const IsFinite = definePointwise("IsFinite", ([x]) => s.isfinite(x), TEST);
  * assertEquals(tf.equal([1, 2, NaN], [1, 3, NaN]).arraySync(), [true, false, false]);
  * ```
  */
-export function equal(a: TensorLike, b: TensorLike): Tensor {
-  return applyConverted(Equal, toMatchingInputs(a, b, "equal"), [a, b]);
+export function equal<X extends Operand, Y extends Operand>(a: X, b: Y): Like<X, Y> {
+  return applyConverted(Equal, toMatchingInputs(a, b, "equal"), [a, b]) as Like<X, Y>;
 }
 
 /**
@@ -55,8 +56,8 @@ export function equal(a: TensorLike, b: TensorLike): Tensor {
  * assertEquals(tf.notEqual(["a", "b"], "b").arraySync(), [true, false]);
  * ```
  */
-export function notEqual(a: TensorLike, b: TensorLike): Tensor {
-  return applyConverted(NotEqual, toMatchingInputs(a, b, "notEqual"), [a, b]);
+export function notEqual<X extends Operand, Y extends Operand>(a: X, b: Y): Like<X, Y> {
+  return applyConverted(NotEqual, toMatchingInputs(a, b, "notEqual"), [a, b]) as Like<X, Y>;
 }
 
 /**
@@ -70,8 +71,8 @@ export function notEqual(a: TensorLike, b: TensorLike): Tensor {
  * assertEquals(tf.less([1, 2, 3], 2).arraySync(), [true, false, false]);
  * ```
  */
-export function less(a: TensorLike, b: TensorLike): Tensor {
-  return applyConverted(Less, toArithmeticInputs(a, b, "less"), [a, b]);
+export function less<X extends Operand, Y extends Operand>(a: X, b: Y): Like<X, Y> {
+  return applyConverted(Less, toArithmeticInputs(a, b, "less"), [a, b]) as Like<X, Y>;
 }
 
 /**
@@ -85,8 +86,8 @@ export function less(a: TensorLike, b: TensorLike): Tensor {
  * assertEquals(tf.lessEqual([1, 2, 3], 2).arraySync(), [true, true, false]);
  * ```
  */
-export function lessEqual(a: TensorLike, b: TensorLike): Tensor {
-  return applyConverted(LessEqual, toArithmeticInputs(a, b, "lessEqual"), [a, b]);
+export function lessEqual<X extends Operand, Y extends Operand>(a: X, b: Y): Like<X, Y> {
+  return applyConverted(LessEqual, toArithmeticInputs(a, b, "lessEqual"), [a, b]) as Like<X, Y>;
 }
 
 /**
@@ -100,8 +101,8 @@ export function lessEqual(a: TensorLike, b: TensorLike): Tensor {
  * assertEquals(tf.greater([1, 2, 3], 2).arraySync(), [false, false, true]);
  * ```
  */
-export function greater(a: TensorLike, b: TensorLike): Tensor {
-  return applyConverted(Greater, toArithmeticInputs(a, b, "greater"), [a, b]);
+export function greater<X extends Operand, Y extends Operand>(a: X, b: Y): Like<X, Y> {
+  return applyConverted(Greater, toArithmeticInputs(a, b, "greater"), [a, b]) as Like<X, Y>;
 }
 
 /**
@@ -115,8 +116,11 @@ export function greater(a: TensorLike, b: TensorLike): Tensor {
  * assertEquals(tf.greaterEqual([1, 2, 3], 2).arraySync(), [false, true, true]);
  * ```
  */
-export function greaterEqual(a: TensorLike, b: TensorLike): Tensor {
-  return applyConverted(GreaterEqual, toArithmeticInputs(a, b, "greaterEqual"), [a, b]);
+export function greaterEqual<X extends Operand, Y extends Operand>(a: X, b: Y): Like<X, Y> {
+  return applyConverted(GreaterEqual, toArithmeticInputs(a, b, "greaterEqual"), [a, b]) as Like<
+    X,
+    Y
+  >;
 }
 
 /**
@@ -129,8 +133,8 @@ export function greaterEqual(a: TensorLike, b: TensorLike): Tensor {
  * assertEquals(tf.isNaN([NaN, Infinity, 1]).arraySync(), [true, false, false]);
  * ```
  */
-export function isNaN(x: TensorLike): Tensor {
-  return applyConverted(IsNan, [toFloatInput(x, "x", "isNaN")], [x]);
+export function isNaN<X extends Operand>(x: X): Like<X> {
+  return applyConverted(IsNan, [toFloatInput(x, "x", "isNaN")], [x]) as Like<X>;
 }
 
 /**
@@ -143,8 +147,8 @@ export function isNaN(x: TensorLike): Tensor {
  * assertEquals(tf.isInf([NaN, -Infinity, 1]).arraySync(), [false, true, false]);
  * ```
  */
-export function isInf(x: TensorLike): Tensor {
-  return applyConverted(IsInf, [toFloatInput(x, "x", "isInf")], [x]);
+export function isInf<X extends Operand>(x: X): Like<X> {
+  return applyConverted(IsInf, [toFloatInput(x, "x", "isInf")], [x]) as Like<X>;
 }
 
 /**
@@ -157,6 +161,6 @@ export function isInf(x: TensorLike): Tensor {
  * assertEquals(tf.isFinite([NaN, Infinity, 1]).arraySync(), [false, false, true]);
  * ```
  */
-export function isFinite(x: TensorLike): Tensor {
-  return applyConverted(IsFinite, [toFloatInput(x, "x", "isFinite")], [x]);
+export function isFinite<X extends Operand>(x: X): Like<X> {
+  return applyConverted(IsFinite, [toFloatInput(x, "x", "isFinite")], [x]) as Like<X>;
 }

@@ -3,6 +3,7 @@ import { apply1, type OpInput } from "../../core/apply.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import type { OpDef } from "../../core/op.ts";
 import { scalar as s } from "../../core/scalar/expr.ts";
+import type { Like, Operand } from "../../core/operand.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import { cast } from "../array/cast.ts";
 import { broadcastGrad, definePointwise, unaryGrad } from "./define_pointwise.ts";
@@ -50,7 +51,7 @@ const Xdivy = definePointwise("Xdivy", ([x, y]) => s.select(s.eq(x, 0), x, s.div
  * Converts an operand of a function that TensorFlow and TensorFlow.js define for floats only. Throws for integer
  * tensors.
  */
-export function toFloatOnly(x: TensorLike, fn: string): OpInput {
+export function toFloatOnly(x: Operand, fn: string): OpInput {
   if (x instanceof Tensor) {
     const kind = DTYPES[x.dtype].kind;
     if (kind !== "float" && kind !== "complex") {
@@ -72,8 +73,8 @@ export function toFloatOnly(x: TensorLike, fn: string): OpInput {
  * assertEquals(tf.exp([0, -Infinity]).arraySync(), [1, 0]);
  * ```
  */
-export function exp(x: TensorLike): Tensor {
-  return applyConverted(Exp, [toFloatInput(x, "x", "exp")], [x]);
+export function exp<X extends Operand>(x: X): Like<X> {
+  return applyConverted(Exp, [toFloatInput(x, "x", "exp")], [x]) as Like<X>;
 }
 
 /**
@@ -86,8 +87,8 @@ export function exp(x: TensorLike): Tensor {
  * assertEquals(tf.expm1([0, -Infinity]).arraySync(), [0, -1]);
  * ```
  */
-export function expm1(x: TensorLike): Tensor {
-  return applyConverted(Expm1, [toFloatInput(x, "x", "expm1")], [x]);
+export function expm1<X extends Operand>(x: X): Like<X> {
+  return applyConverted(Expm1, [toFloatInput(x, "x", "expm1")], [x]) as Like<X>;
 }
 
 /**
@@ -100,8 +101,8 @@ export function expm1(x: TensorLike): Tensor {
  * assertEquals(tf.log([1, 0, -1]).arraySync(), [0, -Infinity, NaN]);
  * ```
  */
-export function log(x: TensorLike): Tensor {
-  return apply1(Log, [toFloatOnly(x, "log")]);
+export function log<X extends Operand>(x: X): Like<X> {
+  return apply1(Log, [toFloatOnly(x, "log")]) as Like<X>;
 }
 
 /**
@@ -114,8 +115,8 @@ export function log(x: TensorLike): Tensor {
  * assertEquals(tf.log1p([0, -1]).arraySync(), [0, -Infinity]);
  * ```
  */
-export function log1p(x: TensorLike): Tensor {
-  return applyConverted(Log1p, [toFloatInput(x, "x", "log1p")], [x]);
+export function log1p<X extends Operand>(x: X): Like<X> {
+  return applyConverted(Log1p, [toFloatInput(x, "x", "log1p")], [x]) as Like<X>;
 }
 
 /**
@@ -128,8 +129,8 @@ export function log1p(x: TensorLike): Tensor {
  * assertEquals(tf.erf([0, Infinity]).arraySync(), [0, 1]);
  * ```
  */
-export function erf(x: TensorLike): Tensor {
-  return applyConverted(Erf, [toFloatInput(x, "x", "erf")], [x]);
+export function erf<X extends Operand>(x: X): Like<X> {
+  return applyConverted(Erf, [toFloatInput(x, "x", "erf")], [x]) as Like<X>;
 }
 
 /**
@@ -142,8 +143,8 @@ export function erf(x: TensorLike): Tensor {
  * assertEquals(tf.xlogy([0, 2], [0, 1]).arraySync(), [0, 0]);
  * ```
  */
-export function xlogy(x: TensorLike, y: TensorLike): Tensor {
-  return applyConverted(Xlogy, toMatchingInputs(x, y, "xlogy", ["x", "y"]), [x, y]);
+export function xlogy<X extends Operand, Y extends Operand>(x: X, y: Y): Like<X, Y> {
+  return applyConverted(Xlogy, toMatchingInputs(x, y, "xlogy", ["x", "y"]), [x, y]) as Like<X, Y>;
 }
 
 /**
@@ -156,6 +157,6 @@ export function xlogy(x: TensorLike, y: TensorLike): Tensor {
  * assertEquals(tf.xdivy([0, 2], [0, 4]).arraySync(), [0, 0.5]);
  * ```
  */
-export function xdivy(x: TensorLike, y: TensorLike): Tensor {
-  return applyConverted(Xdivy, toMatchingInputs(x, y, "xdivy", ["x", "y"]), [x, y]);
+export function xdivy<X extends Operand, Y extends Operand>(x: X, y: Y): Like<X, Y> {
+  return applyConverted(Xdivy, toMatchingInputs(x, y, "xdivy", ["x", "y"]), [x, y]) as Like<X, Y>;
 }

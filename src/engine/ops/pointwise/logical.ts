@@ -2,6 +2,7 @@
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { isInteger } from "../../core/dtype.ts";
 import { scalar as s } from "../../core/scalar/expr.ts";
+import type { Like, Operand } from "../../core/operand.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { definePointwise } from "./define_pointwise.ts";
 import { toInput, toMatchingInputs } from "../input.ts";
@@ -26,7 +27,7 @@ const LeftShift = definePointwise("LeftShift", ([x, y]) => s.shl(x, y), BITS);
 const RightShift = definePointwise("RightShift", ([x, y]) => s.shr(x, y), BITS);
 
 /** Converts an operand: JavaScript values become bool; tensors must be bool. */
-export function toBoolInput(x: TensorLike, arg: string, fn: string): OpInput {
+export function toBoolInput(x: Operand, arg: string, fn: string): OpInput {
   const input = toInput(x, arg, fn, { dtype: "bool" });
   if (input.dtype !== "bool") {
     throw new TypeError(
@@ -36,9 +37,9 @@ export function toBoolInput(x: TensorLike, arg: string, fn: string): OpInput {
   return input;
 }
 
-function bitInputs(a: TensorLike, b: TensorLike, fn: string): [OpInput, OpInput] {
+function bitInputs(a: Operand, b: Operand, fn: string): [OpInput, OpInput] {
   // Arrays of plain numbers are int32 here: bits of floats are never meant.
-  const literal = (x: TensorLike): boolean => typeof x === "number" || Array.isArray(x);
+  const literal = (x: Operand): boolean => typeof x === "number" || Array.isArray(x);
   const x = literal(a) ? toInput(a, "x", fn, { dtype: "int32" }) : a;
   const y = literal(b) ? toInput(b, "y", fn, { dtype: "int32" }) : b;
   const pair = toMatchingInputs(x, y, fn, ["x", "y"]);
@@ -63,8 +64,11 @@ function bitInputs(a: TensorLike, b: TensorLike, fn: string): [OpInput, OpInput]
  * assertEquals(tf.logicalAnd([true, true, false], [true, false, false]).arraySync(), [true, false, false]);
  * ```
  */
-export function logicalAnd(a: TensorLike, b: TensorLike): Tensor {
-  return apply1(LogicalAnd, [toBoolInput(a, "a", "logicalAnd"), toBoolInput(b, "b", "logicalAnd")]);
+export function logicalAnd<X extends Operand, Y extends Operand>(a: X, b: Y): Like<X, Y> {
+  return apply1(LogicalAnd, [
+    toBoolInput(a, "a", "logicalAnd"),
+    toBoolInput(b, "b", "logicalAnd"),
+  ]) as Like<X, Y>;
 }
 
 /**
@@ -78,8 +82,11 @@ export function logicalAnd(a: TensorLike, b: TensorLike): Tensor {
  * assertEquals(tf.logicalOr([true, true, false], [true, false, false]).arraySync(), [true, true, false]);
  * ```
  */
-export function logicalOr(a: TensorLike, b: TensorLike): Tensor {
-  return apply1(LogicalOr, [toBoolInput(a, "a", "logicalOr"), toBoolInput(b, "b", "logicalOr")]);
+export function logicalOr<X extends Operand, Y extends Operand>(a: X, b: Y): Like<X, Y> {
+  return apply1(LogicalOr, [
+    toBoolInput(a, "a", "logicalOr"),
+    toBoolInput(b, "b", "logicalOr"),
+  ]) as Like<X, Y>;
 }
 
 /**
@@ -93,11 +100,11 @@ export function logicalOr(a: TensorLike, b: TensorLike): Tensor {
  * assertEquals(tf.logicalXor([true, true, false], [true, false, false]).arraySync(), [false, true, false]);
  * ```
  */
-export function logicalXor(a: TensorLike, b: TensorLike): Tensor {
+export function logicalXor<X extends Operand, Y extends Operand>(a: X, b: Y): Like<X, Y> {
   return notEqual(
     toBoolInput(a, "a", "logicalXor"),
     toBoolInput(b, "b", "logicalXor"),
-  );
+  ) as Like<X, Y>;
 }
 
 /**
@@ -110,8 +117,8 @@ export function logicalXor(a: TensorLike, b: TensorLike): Tensor {
  * assertEquals(tf.logicalNot([true, false]).arraySync(), [false, true]);
  * ```
  */
-export function logicalNot(x: TensorLike): Tensor {
-  return apply1(LogicalNot, [toBoolInput(x, "x", "logicalNot")]);
+export function logicalNot<X extends Operand>(x: X): Like<X> {
+  return apply1(LogicalNot, [toBoolInput(x, "x", "logicalNot")]) as Like<X>;
 }
 
 /**
@@ -124,8 +131,8 @@ export function logicalNot(x: TensorLike): Tensor {
  * assertEquals(tf.bitwiseAnd([6, -1], [3, 255]).arraySync(), [2, 255]);
  * ```
  */
-export function bitwiseAnd(x: TensorLike, y: TensorLike): Tensor {
-  return apply1(BitwiseAnd, bitInputs(x, y, "bitwiseAnd"));
+export function bitwiseAnd<X extends Operand, Y extends Operand>(x: X, y: Y): Like<X, Y> {
+  return apply1(BitwiseAnd, bitInputs(x, y, "bitwiseAnd")) as Like<X, Y>;
 }
 
 /**
@@ -138,8 +145,8 @@ export function bitwiseAnd(x: TensorLike, y: TensorLike): Tensor {
  * assertEquals(tf.bitwiseOr([6, 8], [3, 1]).arraySync(), [7, 9]);
  * ```
  */
-export function bitwiseOr(x: TensorLike, y: TensorLike): Tensor {
-  return apply1(BitwiseOr, bitInputs(x, y, "bitwiseOr"));
+export function bitwiseOr<X extends Operand, Y extends Operand>(x: X, y: Y): Like<X, Y> {
+  return apply1(BitwiseOr, bitInputs(x, y, "bitwiseOr")) as Like<X, Y>;
 }
 
 /**
@@ -152,8 +159,8 @@ export function bitwiseOr(x: TensorLike, y: TensorLike): Tensor {
  * assertEquals(tf.bitwiseXor([6, 8], [3, 1]).arraySync(), [5, 9]);
  * ```
  */
-export function bitwiseXor(x: TensorLike, y: TensorLike): Tensor {
-  return apply1(BitwiseXor, bitInputs(x, y, "bitwiseXor"));
+export function bitwiseXor<X extends Operand, Y extends Operand>(x: X, y: Y): Like<X, Y> {
+  return apply1(BitwiseXor, bitInputs(x, y, "bitwiseXor")) as Like<X, Y>;
 }
 
 /**
@@ -185,8 +192,8 @@ export function bitwiseInvert(x: TensorLike): Tensor {
  * assertEquals(tf.leftShift([1, 3], [4, 1]).arraySync(), [16, 6]);
  * ```
  */
-export function leftShift(x: TensorLike, y: TensorLike): Tensor {
-  return apply1(LeftShift, bitInputs(x, y, "leftShift"));
+export function leftShift<X extends Operand, Y extends Operand>(x: X, y: Y): Like<X, Y> {
+  return apply1(LeftShift, bitInputs(x, y, "leftShift")) as Like<X, Y>;
 }
 
 /**
@@ -199,6 +206,6 @@ export function leftShift(x: TensorLike, y: TensorLike): Tensor {
  * assertEquals(tf.rightShift([16, -8], 2).arraySync(), [4, -2]);
  * ```
  */
-export function rightShift(x: TensorLike, y: TensorLike): Tensor {
-  return apply1(RightShift, bitInputs(x, y, "rightShift"));
+export function rightShift<X extends Operand, Y extends Operand>(x: X, y: Y): Like<X, Y> {
+  return apply1(RightShift, bitInputs(x, y, "rightShift")) as Like<X, Y>;
 }

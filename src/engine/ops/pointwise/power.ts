@@ -3,6 +3,7 @@ import { apply1 } from "../../core/apply.ts";
 import type { OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { type Expr, scalar as s } from "../../core/scalar/expr.ts";
+import type { Like, Operand } from "../../core/operand.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { broadcastGrad, definePointwise, unaryGrad } from "./define_pointwise.ts";
 import { applyConverted, toFloatInput } from "../input.ts";
@@ -110,8 +111,11 @@ definePointwise("Inv", ([x]) => s.div(1, x), RECIPROCAL);
  * assertEquals(tf.pow([2, 3, -2], [3, 2, 3]).arraySync(), [8, 9, -8]);
  * ```
  */
-export function pow(base: TensorLike, exp: TensorLike): Tensor {
-  return applyConverted(Pow, toArithmeticInputs(base, exp, "pow", ["base", "exp"]), [base, exp]);
+export function pow<X extends Operand, Y extends Operand>(base: X, exp: Y): Like<X, Y> {
+  return applyConverted(Pow, toArithmeticInputs(base, exp, "pow", ["base", "exp"]), [
+    base,
+    exp,
+  ]) as Like<X, Y>;
 }
 
 /**
@@ -124,8 +128,8 @@ export function pow(base: TensorLike, exp: TensorLike): Tensor {
  * assertEquals(tf.square([1, -3]).arraySync(), [1, 9]);
  * ```
  */
-export function square(x: TensorLike): Tensor {
-  return applyConverted(Square, [toNumberInput(x, "square")], [x]);
+export function square<X extends Operand>(x: X): Like<X> {
+  return applyConverted(Square, [toNumberInput(x, "square")], [x]) as Like<X>;
 }
 
 /**
@@ -139,8 +143,11 @@ export function square(x: TensorLike): Tensor {
  * assertEquals(tf.squaredDifference([1, 5], [3, 2]).arraySync(), [4, 9]);
  * ```
  */
-export function squaredDifference(a: TensorLike, b: TensorLike): Tensor {
-  return applyConverted(SquaredDifference, toArithmeticInputs(a, b, "squaredDifference"), [a, b]);
+export function squaredDifference<X extends Operand, Y extends Operand>(a: X, b: Y): Like<X, Y> {
+  return applyConverted(SquaredDifference, toArithmeticInputs(a, b, "squaredDifference"), [
+    a,
+    b,
+  ]) as Like<X, Y>;
 }
 
 /**
@@ -153,8 +160,8 @@ export function squaredDifference(a: TensorLike, b: TensorLike): Tensor {
  * assertEquals(tf.sqrt([4, 9, -1]).arraySync(), [2, 3, NaN]);
  * ```
  */
-export function sqrt(x: TensorLike): Tensor {
-  return apply1(Sqrt, [toFloatOnly(x, "sqrt")]);
+export function sqrt<X extends Operand>(x: X): Like<X> {
+  return apply1(Sqrt, [toFloatOnly(x, "sqrt")]) as Like<X>;
 }
 
 /**
@@ -167,8 +174,8 @@ export function sqrt(x: TensorLike): Tensor {
  * assertEquals(tf.rsqrt([4, 0]).arraySync(), [0.5, Infinity]);
  * ```
  */
-export function rsqrt(x: TensorLike): Tensor {
-  return apply1(Rsqrt, [toFloatOnly(x, "rsqrt")]);
+export function rsqrt<X extends Operand>(x: X): Like<X> {
+  return apply1(Rsqrt, [toFloatOnly(x, "rsqrt")]) as Like<X>;
 }
 
 /**
@@ -181,6 +188,6 @@ export function rsqrt(x: TensorLike): Tensor {
  * assertEquals(tf.reciprocal([4, -0.5]).arraySync(), [0.25, -2]);
  * ```
  */
-export function reciprocal(x: TensorLike): Tensor {
-  return applyConverted(Reciprocal, [toFloatInput(x, "x", "reciprocal")], [x]);
+export function reciprocal<X extends Operand>(x: X): Like<X> {
+  return applyConverted(Reciprocal, [toFloatInput(x, "x", "reciprocal")], [x]) as Like<X>;
 }

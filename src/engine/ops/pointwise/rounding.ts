@@ -3,6 +3,7 @@ import { apply1 } from "../../core/apply.ts";
 import { type DType, DTYPES } from "../../core/dtype.ts";
 import type { OpDef } from "../../core/op.ts";
 import { castTo, type Expr, scalar as s } from "../../core/scalar/expr.ts";
+import type { Like, Operand } from "../../core/operand.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { applyConverted } from "../input.ts";
 import { definePointwise, unaryGrad } from "./define_pointwise.ts";
@@ -70,12 +71,12 @@ const Step: OpDef = definePointwise(
  * assertEquals(tf.abs([-1.5, 2]).arraySync(), [1.5, 2]);
  * ```
  */
-export function abs(x: TensorLike): Tensor {
+export function abs<X extends Operand>(x: X): Like<X> {
   const input = toNumberInput(x, "abs");
-  if (DTYPES[input.dtype].kind !== "complex") return applyConverted(Abs, [input], [x]);
+  if (DTYPES[input.dtype].kind !== "complex") return applyConverted(Abs, [input], [x]) as Like<X>;
   return apply1(ComplexAbs, [input], {
     Tout: input.dtype === "complex128" ? "float64" : "float32",
-  });
+  }) as Like<X>;
 }
 
 /**
@@ -88,8 +89,8 @@ export function abs(x: TensorLike): Tensor {
  * assertEquals(tf.sign([-3, 0, 0.5]).arraySync(), [-1, 0, 1]);
  * ```
  */
-export function sign(x: TensorLike): Tensor {
-  return applyConverted(Sign, [toNumberInput(x, "sign")], [x]);
+export function sign<X extends Operand>(x: X): Like<X> {
+  return applyConverted(Sign, [toNumberInput(x, "sign")], [x]) as Like<X>;
 }
 
 /**
@@ -102,8 +103,8 @@ export function sign(x: TensorLike): Tensor {
  * assertEquals(tf.floor([1.7, -1.2]).arraySync(), [1, -2]);
  * ```
  */
-export function floor(x: TensorLike): Tensor {
-  return apply1(Floor, [toFloatOnly(x, "floor")]);
+export function floor<X extends Operand>(x: X): Like<X> {
+  return apply1(Floor, [toFloatOnly(x, "floor")]) as Like<X>;
 }
 
 /**
@@ -116,8 +117,8 @@ export function floor(x: TensorLike): Tensor {
  * assertEquals(tf.ceil([1.2, -1.7]).arraySync(), [2, -1]);
  * ```
  */
-export function ceil(x: TensorLike): Tensor {
-  return apply1(Ceil, [toFloatOnly(x, "ceil")]);
+export function ceil<X extends Operand>(x: X): Like<X> {
+  return apply1(Ceil, [toFloatOnly(x, "ceil")]) as Like<X>;
 }
 
 /**
@@ -130,8 +131,8 @@ export function ceil(x: TensorLike): Tensor {
  * assertEquals(tf.round([0.5, 1.5, -1.2]).arraySync(), [0, 2, -1]);
  * ```
  */
-export function round(x: TensorLike): Tensor {
-  return applyConverted(Round, [toNumberInput(x, "round")], [x]);
+export function round<X extends Operand>(x: X): Like<X> {
+  return applyConverted(Round, [toNumberInput(x, "round")], [x]) as Like<X>;
 }
 
 /**
@@ -144,6 +145,6 @@ export function round(x: TensorLike): Tensor {
  * assertEquals(tf.step([-3, 0, 2], 0.5).arraySync(), [0.5, 0.5, 1]);
  * ```
  */
-export function step(x: TensorLike, alpha = 0): Tensor {
-  return applyConverted(Step, [toNumberInput(x, "step")], [x], { alpha });
+export function step<X extends Operand>(x: X, alpha = 0): Like<X> {
+  return applyConverted(Step, [toNumberInput(x, "step")], [x], { alpha }) as Like<X>;
 }

@@ -6,6 +6,7 @@ import type { NdArray } from "../../core/nd_array.ts";
 import { defineOp, lookupOp, type OpDef } from "../../core/op.ts";
 import { type Expr, scalar as s } from "../../core/scalar/expr.ts";
 import { mergeShapes } from "../../core/shape.ts";
+import type { Like, Operand } from "../../core/operand.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -107,7 +108,11 @@ const ClipByValue = definePointwise(
  * assertEquals(tf.where([true, false, true], [1, 2, 3], 0).arraySync(), [1, 0, 3]);
  * ```
  */
-export function where(condition: TensorLike, a: TensorLike, b: TensorLike): Tensor;
+export function where<C extends Operand, X extends Operand, Y extends Operand>(
+  condition: C,
+  a: X,
+  b: Y,
+): Like<C, X, Y>;
 /**
  * Returns the indices of elements that are true or not 0, one row each, int64. Their number is known at run time; where
  * a GPU must be awaited, eager code uses {@linkcode whereAsync}. TensorFlow op `Where`.
@@ -120,7 +125,7 @@ export function where(condition: TensorLike, a: TensorLike, b: TensorLike): Tens
  * ```
  */
 export function where(condition: TensorLike): Tensor;
-export function where(condition: TensorLike, a?: TensorLike, b?: TensorLike): Tensor {
+export function where(condition: Operand, a?: Operand, b?: Operand): Tensor {
   if (a === undefined && b === undefined) {
     return apply1(lookupOp("Where")!, [toInput(condition, "condition", "where")]);
   }
@@ -146,8 +151,8 @@ export function where(condition: TensorLike, a?: TensorLike, b?: TensorLike): Te
  * assertEquals(tf.maximum([1, 5], [3, 2]).arraySync(), [3, 5]);
  * ```
  */
-export function maximum(a: TensorLike, b: TensorLike): Tensor {
-  return applyConverted(Maximum, toArithmeticInputs(a, b, "maximum"), [a, b]);
+export function maximum<X extends Operand, Y extends Operand>(a: X, b: Y): Like<X, Y> {
+  return applyConverted(Maximum, toArithmeticInputs(a, b, "maximum"), [a, b]) as Like<X, Y>;
 }
 
 /**
@@ -161,8 +166,8 @@ export function maximum(a: TensorLike, b: TensorLike): Tensor {
  * assertEquals(tf.minimum([1, 5], [3, 2]).arraySync(), [1, 2]);
  * ```
  */
-export function minimum(a: TensorLike, b: TensorLike): Tensor {
-  return applyConverted(Minimum, toArithmeticInputs(a, b, "minimum"), [a, b]);
+export function minimum<X extends Operand, Y extends Operand>(a: X, b: Y): Like<X, Y> {
+  return applyConverted(Minimum, toArithmeticInputs(a, b, "minimum"), [a, b]) as Like<X, Y>;
 }
 
 /**
@@ -186,7 +191,7 @@ function wholeBound(bound: number, dtype: DType): NdArray {
  * assertEquals(tf.clipByValue([-1, 2, 9], 0, 5).arraySync(), [0, 2, 5]);
  * ```
  */
-export function clipByValue(x: TensorLike, min: TensorLike, max: TensorLike): Tensor {
+export function clipByValue<X extends Operand>(x: X, min: TensorLike, max: TensorLike): Like<X> {
   const input = toNumberInput(x, "clipByValue");
   if (typeof min === "number" && typeof max === "number" && min > max) {
     throw new ValueError(
@@ -204,5 +209,5 @@ export function clipByValue(x: TensorLike, min: TensorLike, max: TensorLike): Te
     input,
     toMatchingInputs(bound(min), input, "clipByValue", ["clipValueMin", "x"])[0],
     toMatchingInputs(bound(max), input, "clipByValue", ["clipValueMax", "x"])[0],
-  ]);
+  ]) as Like<X>;
 }

@@ -1,6 +1,7 @@
 /** Pointwise smooth activation functions: sigmoid and its kin, gelu. */
 import { apply1 } from "../../core/apply.ts";
 import { type Expr, scalar as s } from "../../core/scalar/expr.ts";
+import type { Like, Operand } from "../../core/operand.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { definePointwise, unaryGrad } from "./define_pointwise.ts";
 import { applyConverted, toFloatInput } from "../input.ts";
@@ -122,8 +123,8 @@ const Gelu = definePointwise(
  * assertEquals(tf.sigmoid([0, -Infinity]).arraySync(), [0.5, 0]);
  * ```
  */
-export function sigmoid(x: TensorLike): Tensor {
-  return apply1(Sigmoid, [toFloatOnly(x, "sigmoid")]);
+export function sigmoid<X extends Operand>(x: X): Like<X> {
+  return apply1(Sigmoid, [toFloatOnly(x, "sigmoid")]) as Like<X>;
 }
 
 /**
@@ -136,8 +137,8 @@ export function sigmoid(x: TensorLike): Tensor {
  * assertEquals(tf.logSigmoid([-1000]).arraySync(), [-1000]);
  * ```
  */
-export function logSigmoid(x: TensorLike): Tensor {
-  return applyConverted(LogSigmoid, [toFloatInput(x, "x", "logSigmoid")], [x]);
+export function logSigmoid<X extends Operand>(x: X): Like<X> {
+  return applyConverted(LogSigmoid, [toFloatInput(x, "x", "logSigmoid")], [x]) as Like<X>;
 }
 
 /**
@@ -150,8 +151,8 @@ export function logSigmoid(x: TensorLike): Tensor {
  * assertEquals(tf.softplus([1000, -Infinity]).arraySync(), [1000, 0]);
  * ```
  */
-export function softplus(x: TensorLike): Tensor {
-  return applyConverted(Softplus, [toFloatInput(x, "x", "softplus")], [x]);
+export function softplus<X extends Operand>(x: X): Like<X> {
+  return applyConverted(Softplus, [toFloatInput(x, "x", "softplus")], [x]) as Like<X>;
 }
 
 /**
@@ -164,8 +165,8 @@ export function softplus(x: TensorLike): Tensor {
  * assertEquals(tf.softsign([-1, 3]).arraySync(), [-0.5, 0.75]);
  * ```
  */
-export function softsign(x: TensorLike): Tensor {
-  return applyConverted(Softsign, [toFloatInput(x, "x", "softsign")], [x]);
+export function softsign<X extends Operand>(x: X): Like<X> {
+  return applyConverted(Softsign, [toFloatInput(x, "x", "softsign")], [x]) as Like<X>;
 }
 
 /**
@@ -179,6 +180,6 @@ export function softsign(x: TensorLike): Tensor {
  * assertEquals(tf.gelu([0, Infinity], false).arraySync(), [0, Infinity]);
  * ```
  */
-export function gelu(x: TensorLike, approximate = false): Tensor {
-  return applyConverted(Gelu, [toFloatInput(x, "x", "gelu")], [x], { approximate });
+export function gelu<X extends Operand>(x: X, approximate = false): Like<X> {
+  return applyConverted(Gelu, [toFloatInput(x, "x", "gelu")], [x], { approximate }) as Like<X>;
 }

@@ -6,6 +6,7 @@ import { apply1 } from "../../core/apply.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import { type Expr, scalar as s } from "../../core/scalar/expr.ts";
 import { broadcastShapes } from "../../core/shape.ts";
+import type { Like, Operand } from "../../core/operand.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { polygammaOf, zetaOf } from "../../kernels/host/special/zeta.ts";
 import { broadcastPairs } from "../../kernels/host/broadcast_pairs.ts";
@@ -249,8 +250,8 @@ const Polygamma = definePairs(
  * assertAlmostEquals(tf.exp(tf.math.lgamma(5)).item(), 24, 1e-4);
  * ```
  */
-export function lgamma(x: TensorLike): Tensor {
-  return apply1(Lgamma, [toFloatInput(x, "x", "lgamma")]);
+export function lgamma<X extends Operand>(x: X): Like<X> {
+  return apply1(Lgamma, [toFloatInput(x, "x", "lgamma")]) as Like<X>;
 }
 
 /**
@@ -263,8 +264,8 @@ export function lgamma(x: TensorLike): Tensor {
  * assertAlmostEquals(tf.math.digamma(1).item(), -0.57721566, 1e-6);
  * ```
  */
-export function digamma(x: TensorLike): Tensor {
-  return apply1(Digamma, [toFloatInput(x, "x", "digamma")]);
+export function digamma<X extends Operand>(x: X): Like<X> {
+  return apply1(Digamma, [toFloatInput(x, "x", "digamma")]) as Like<X>;
 }
 
 /**
@@ -278,8 +279,8 @@ export function digamma(x: TensorLike): Tensor {
  * assertAlmostEquals(tf.math.polygamma(1, 1).item(), Math.PI ** 2 / 6, 1e-5);
  * ```
  */
-export function polygamma(a: TensorLike, x: TensorLike): Tensor {
-  return apply1(Polygamma, floats(a, x, "polygamma", ["a", "x"]));
+export function polygamma<X extends Operand, Y extends Operand>(a: X, x: Y): Like<X, Y> {
+  return apply1(Polygamma, floats(a, x, "polygamma", ["a", "x"])) as Like<X, Y>;
 }
 
 /**
@@ -293,8 +294,8 @@ export function polygamma(a: TensorLike, x: TensorLike): Tensor {
  * assertAlmostEquals(tf.math.zeta(2, 1).item(), Math.PI ** 2 / 6, 1e-5);
  * ```
  */
-export function zeta(x: TensorLike, q: TensorLike): Tensor {
-  return apply1(Zeta, floats(x, q, "zeta", ["x", "q"]));
+export function zeta<X extends Operand, Y extends Operand>(x: X, q: Y): Like<X, Y> {
+  return apply1(Zeta, floats(x, q, "zeta", ["x", "q"])) as Like<X, Y>;
 }
 
 /**
@@ -307,8 +308,8 @@ export function zeta(x: TensorLike, q: TensorLike): Tensor {
  * assertAlmostEquals(tf.math.erfinv(tf.erf(0.5)).item(), 0.5, 1e-6);
  * ```
  */
-export function erfinv(x: TensorLike): Tensor {
-  return apply1(Erfinv, [toFloatInput(x, "x", "erfinv")]);
+export function erfinv<X extends Operand>(x: X): Like<X> {
+  return apply1(Erfinv, [toFloatInput(x, "x", "erfinv")]) as Like<X>;
 }
 
 /**
@@ -321,8 +322,8 @@ export function erfinv(x: TensorLike): Tensor {
  * assertAlmostEquals(tf.math.ndtri(0.975).item(), 1.959964, 1e-5);
  * ```
  */
-export function ndtri(x: TensorLike): Tensor {
-  return apply1(Ndtri, [toFloatInput(x, "x", "ndtri")]);
+export function ndtri<X extends Operand>(x: X): Like<X> {
+  return apply1(Ndtri, [toFloatInput(x, "x", "ndtri")]) as Like<X>;
 }
 
 /**
@@ -335,14 +336,14 @@ export function ndtri(x: TensorLike): Tensor {
  * assertEquals(tf.math.xlog1py([0, 2], [-1, 0]).arraySync(), [0, 0]);
  * ```
  */
-export function xlog1py(x: TensorLike, y: TensorLike): Tensor {
-  return apply1(Xlog1py, toMatchingInputs(x, y, "xlog1py", ["x", "y"]));
+export function xlog1py<X extends Operand, Y extends Operand>(x: X, y: Y): Like<X, Y> {
+  return apply1(Xlog1py, toMatchingInputs(x, y, "xlog1py", ["x", "y"])) as Like<X, Y>;
 }
 
 /** Converts two operands to one dtype, integers to float32. */
 function floats(
-  a: TensorLike,
-  b: TensorLike,
+  a: Operand,
+  b: Operand,
   fn: string,
   names: readonly [string, string],
 ): ReturnType<typeof toMatchingInputs> {

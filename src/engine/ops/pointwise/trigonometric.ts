@@ -1,6 +1,7 @@
 /** Pointwise trigonometric and hyperbolic functions and their inverses. */
 import { apply1 } from "../../core/apply.ts";
 import { scalar as s } from "../../core/scalar/expr.ts";
+import type { Like, Operand } from "../../core/operand.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { broadcastGrad, definePointwise } from "./define_pointwise.ts";
 import { applyConverted, toFloatInput } from "../input.ts";
@@ -66,8 +67,8 @@ const Atan2 = definePointwise("Atan2", ([y, x]) => s.atan2(y, x), {
  * assertEquals(tf.sin([0, Infinity]).arraySync(), [0, NaN]);
  * ```
  */
-export function sin(x: TensorLike): Tensor {
-  return apply1(Sin, [toFloatOnly(x, "sin")]);
+export function sin<X extends Operand>(x: X): Like<X> {
+  return apply1(Sin, [toFloatOnly(x, "sin")]) as Like<X>;
 }
 
 /**
@@ -80,8 +81,8 @@ export function sin(x: TensorLike): Tensor {
  * assertEquals(tf.cos([0]).arraySync(), [1]);
  * ```
  */
-export function cos(x: TensorLike): Tensor {
-  return apply1(Cos, [toFloatOnly(x, "cos")]);
+export function cos<X extends Operand>(x: X): Like<X> {
+  return apply1(Cos, [toFloatOnly(x, "cos")]) as Like<X>;
 }
 
 /**
@@ -94,8 +95,8 @@ export function cos(x: TensorLike): Tensor {
  * assertEquals(tf.tan([0]).arraySync(), [0]);
  * ```
  */
-export function tan(x: TensorLike): Tensor {
-  return apply1(Tan, [toFloatOnly(x, "tan")]);
+export function tan<X extends Operand>(x: X): Like<X> {
+  return apply1(Tan, [toFloatOnly(x, "tan")]) as Like<X>;
 }
 
 /**
@@ -108,8 +109,8 @@ export function tan(x: TensorLike): Tensor {
  * assertEquals(tf.asin([0, 2]).arraySync(), [0, NaN]);
  * ```
  */
-export function asin(x: TensorLike): Tensor {
-  return applyConverted(Asin, [toFloatInput(x, "x", "asin")], [x]);
+export function asin<X extends Operand>(x: X): Like<X> {
+  return applyConverted(Asin, [toFloatInput(x, "x", "asin")], [x]) as Like<X>;
 }
 
 /**
@@ -122,8 +123,8 @@ export function asin(x: TensorLike): Tensor {
  * assertEquals(tf.acos([1, 2]).arraySync(), [0, NaN]);
  * ```
  */
-export function acos(x: TensorLike): Tensor {
-  return applyConverted(Acos, [toFloatInput(x, "x", "acos")], [x]);
+export function acos<X extends Operand>(x: X): Like<X> {
+  return applyConverted(Acos, [toFloatInput(x, "x", "acos")], [x]) as Like<X>;
 }
 
 /**
@@ -136,8 +137,8 @@ export function acos(x: TensorLike): Tensor {
  * assertEquals(tf.atan([0]).arraySync(), [0]);
  * ```
  */
-export function atan(x: TensorLike): Tensor {
-  return applyConverted(Atan, [toFloatInput(x, "x", "atan")], [x]);
+export function atan<X extends Operand>(x: X): Like<X> {
+  return applyConverted(Atan, [toFloatInput(x, "x", "atan")], [x]) as Like<X>;
 }
 
 /**
@@ -151,8 +152,8 @@ export function atan(x: TensorLike): Tensor {
  * assertEquals(tf.atan2([0, 0], [1, 0]).arraySync(), [0, 0]);
  * ```
  */
-export function atan2(a: TensorLike, b: TensorLike): Tensor {
-  return applyConverted(Atan2, toFloatInputs(a, b, "atan2"), [a, b]);
+export function atan2<X extends Operand, Y extends Operand>(a: X, b: Y): Like<X, Y> {
+  return applyConverted(Atan2, toFloatInputs(a, b, "atan2"), [a, b]) as Like<X, Y>;
 }
 
 /**
@@ -165,8 +166,8 @@ export function atan2(a: TensorLike, b: TensorLike): Tensor {
  * assertEquals(tf.sinh([0, -Infinity]).arraySync(), [0, -Infinity]);
  * ```
  */
-export function sinh(x: TensorLike): Tensor {
-  return applyConverted(Sinh, [toFloatInput(x, "x", "sinh")], [x]);
+export function sinh<X extends Operand>(x: X): Like<X> {
+  return applyConverted(Sinh, [toFloatInput(x, "x", "sinh")], [x]) as Like<X>;
 }
 
 /**
@@ -179,8 +180,8 @@ export function sinh(x: TensorLike): Tensor {
  * assertEquals(tf.cosh([0, -Infinity]).arraySync(), [1, Infinity]);
  * ```
  */
-export function cosh(x: TensorLike): Tensor {
-  return apply1(Cosh, [toFloatOnly(x, "cosh")]);
+export function cosh<X extends Operand>(x: X): Like<X> {
+  return apply1(Cosh, [toFloatOnly(x, "cosh")]) as Like<X>;
 }
 
 /**
@@ -193,8 +194,8 @@ export function cosh(x: TensorLike): Tensor {
  * assertEquals(tf.tanh([0, Infinity]).arraySync(), [0, 1]);
  * ```
  */
-export function tanh(x: TensorLike): Tensor {
-  return apply1(Tanh, [toFloatOnly(x, "tanh")]);
+export function tanh<X extends Operand>(x: X): Like<X> {
+  return apply1(Tanh, [toFloatOnly(x, "tanh")]) as Like<X>;
 }
 
 /**
@@ -207,8 +208,8 @@ export function tanh(x: TensorLike): Tensor {
  * assertEquals(tf.asinh([0]).arraySync(), [0]);
  * ```
  */
-export function asinh(x: TensorLike): Tensor {
-  return applyConverted(Asinh, [toFloatInput(x, "x", "asinh")], [x]);
+export function asinh<X extends Operand>(x: X): Like<X> {
+  return applyConverted(Asinh, [toFloatInput(x, "x", "asinh")], [x]) as Like<X>;
 }
 
 /**
@@ -221,8 +222,8 @@ export function asinh(x: TensorLike): Tensor {
  * assertEquals(tf.acosh([1, 0]).arraySync(), [0, NaN]);
  * ```
  */
-export function acosh(x: TensorLike): Tensor {
-  return applyConverted(Acosh, [toFloatInput(x, "x", "acosh")], [x]);
+export function acosh<X extends Operand>(x: X): Like<X> {
+  return applyConverted(Acosh, [toFloatInput(x, "x", "acosh")], [x]) as Like<X>;
 }
 
 /**
@@ -235,6 +236,6 @@ export function acosh(x: TensorLike): Tensor {
  * assertEquals(tf.atanh([0, 1]).arraySync(), [0, Infinity]);
  * ```
  */
-export function atanh(x: TensorLike): Tensor {
-  return applyConverted(Atanh, [toFloatInput(x, "x", "atanh")], [x]);
+export function atanh<X extends Operand>(x: X): Like<X> {
+  return applyConverted(Atanh, [toFloatInput(x, "x", "atanh")], [x]) as Like<X>;
 }

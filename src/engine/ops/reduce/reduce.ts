@@ -3,6 +3,7 @@ import { apply, apply1, type OpInput } from "../../core/apply.ts";
 import { type GradContext, type GradRule, lookupOp, type OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { isConcrete, normalizeAxes, sizeOf } from "../../core/shape.ts";
+import type { Operand, Reduced } from "../../core/operand.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import { concat, stack } from "../array/join.ts";
 import { broadcastTo } from "../array/repeat.ts";
@@ -137,17 +138,17 @@ export const Any: OpDef = defineReduction("Any", { op: "any", types: "bool", gra
 export const All: OpDef = defineReduction("All", { op: "all", types: "bool", grad: null });
 
 /** Converts integers and booleans to float32. */
-const measurable = (x: TensorLike, fn: string): OpInput => toFloatInput(x, "x", fn);
+const measurable = (x: Operand, fn: string): OpInput => toFloatInput(x, "x", fn);
 
 /** Converts JavaScript numbers to booleans; tensors must be bool. */
-function truths(x: TensorLike, fn: string): OpInput {
+function truths(x: Operand, fn: string): OpInput {
   return toInput(x, "x", fn, x instanceof Tensor || x instanceof NdArray ? {} : { dtype: "bool" });
 }
 
 function reduce(
   def: OpDef,
-  x: TensorLike,
-  convert: (x: TensorLike, fn: string) => OpInput,
+  x: Operand,
+  convert: (x: Operand, fn: string) => OpInput,
   fn: string,
   axis: Axes,
   keepDims: boolean,
@@ -170,8 +171,12 @@ function reduce(
  * assertEquals(tf.sum([[1, 2], [3, 4]], 0).arraySync(), [4, 6]);
  * ```
  */
-export function sum(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
-  return reduce(Sum, x, toNumberInput, "sum", axis, keepDims);
+export function sum<X extends Operand, A extends Axes = undefined>(
+  x: X,
+  axis?: A,
+  keepDims = false,
+): Reduced<X, A> {
+  return reduce(Sum, x, toNumberInput, "sum", axis, keepDims) as Reduced<X, A>;
 }
 
 /**
@@ -185,8 +190,12 @@ export function sum(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
  * assertEquals(tf.mean([[1, 2], [3, 4]], 1, true).arraySync(), [[1.5], [3.5]]);
  * ```
  */
-export function mean(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
-  return reduce(Mean, x, measurable, "mean", axis, keepDims);
+export function mean<X extends Operand, A extends Axes = undefined>(
+  x: X,
+  axis?: A,
+  keepDims = false,
+): Reduced<X, A> {
+  return reduce(Mean, x, measurable, "mean", axis, keepDims) as Reduced<X, A>;
 }
 
 /**
@@ -200,8 +209,12 @@ export function mean(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
  * assertEquals(tf.prod([[1, 2], [3, 4]], 1).arraySync(), [2, 12]);
  * ```
  */
-export function prod(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
-  return reduce(Prod, x, toNumberInput, "prod", axis, keepDims);
+export function prod<X extends Operand, A extends Axes = undefined>(
+  x: X,
+  axis?: A,
+  keepDims = false,
+): Reduced<X, A> {
+  return reduce(Prod, x, toNumberInput, "prod", axis, keepDims) as Reduced<X, A>;
 }
 
 /**
@@ -215,8 +228,12 @@ export function prod(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
  * assertEquals(tf.max([[1, 4], [3, 2]], 1).arraySync(), [4, 3]);
  * ```
  */
-export function max(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
-  return reduce(Max, x, toNumberInput, "max", axis, keepDims);
+export function max<X extends Operand, A extends Axes = undefined>(
+  x: X,
+  axis?: A,
+  keepDims = false,
+): Reduced<X, A> {
+  return reduce(Max, x, toNumberInput, "max", axis, keepDims) as Reduced<X, A>;
 }
 
 /**
@@ -230,8 +247,12 @@ export function max(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
  * assertEquals(tf.min([[1, 4], [3, 2]], 1).arraySync(), [1, 2]);
  * ```
  */
-export function min(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
-  return reduce(Min, x, toNumberInput, "min", axis, keepDims);
+export function min<X extends Operand, A extends Axes = undefined>(
+  x: X,
+  axis?: A,
+  keepDims = false,
+): Reduced<X, A> {
+  return reduce(Min, x, toNumberInput, "min", axis, keepDims) as Reduced<X, A>;
 }
 
 /**
@@ -245,8 +266,12 @@ export function min(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
  * assertEquals(tf.any([[true, false], [false, false]], 1).arraySync(), [true, false]);
  * ```
  */
-export function any(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
-  return reduce(Any, x, truths, "any", axis, keepDims);
+export function any<X extends Operand, A extends Axes = undefined>(
+  x: X,
+  axis?: A,
+  keepDims = false,
+): Reduced<X, A> {
+  return reduce(Any, x, truths, "any", axis, keepDims) as Reduced<X, A>;
 }
 
 /**
@@ -260,6 +285,10 @@ export function any(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
  * assertEquals(tf.all([[true, true], [true, false]], 1).arraySync(), [true, false]);
  * ```
  */
-export function all(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
-  return reduce(All, x, truths, "all", axis, keepDims);
+export function all<X extends Operand, A extends Axes = undefined>(
+  x: X,
+  axis?: A,
+  keepDims = false,
+): Reduced<X, A> {
+  return reduce(All, x, truths, "all", axis, keepDims) as Reduced<X, A>;
 }

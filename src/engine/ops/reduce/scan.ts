@@ -4,6 +4,7 @@ import { apply1, type OpInput } from "../../core/apply.ts";
 import { defineOp, type GradRule, type OpDef } from "../../core/op.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { normalizeAxis, type PartialShape } from "../../core/shape.ts";
+import type { Like, Operand } from "../../core/operand.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { linearScanCpu, scanCpu, shiftCpu } from "../../kernels/host/scan.ts";
@@ -135,7 +136,7 @@ export function othersProduct(x: Tensor, axis: number): Tensor {
 
 function scan(
   def: OpDef,
-  x: TensorLike,
+  x: Operand,
   fn: string,
   axis: number,
   exclusive: boolean,
@@ -157,8 +158,13 @@ function scan(
  * assertEquals(tf.cumsum([1, 2, 3], 0, true, true).arraySync(), [5, 3, 0]);
  * ```
  */
-export function cumsum(x: TensorLike, axis = 0, exclusive = false, reverse = false): Tensor {
-  return scan(Cumsum, x, "cumsum", axis, exclusive, reverse);
+export function cumsum<X extends Operand>(
+  x: X,
+  axis = 0,
+  exclusive = false,
+  reverse = false,
+): Like<X> {
+  return scan(Cumsum, x, "cumsum", axis, exclusive, reverse) as Like<X>;
 }
 
 /**

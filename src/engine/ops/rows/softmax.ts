@@ -12,6 +12,7 @@ import {
   type PartialShape,
   shapeText,
 } from "../../core/shape.ts";
+import type { Like, Operand } from "../../core/operand.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import {
   crossEntropyCpu,
@@ -172,9 +173,9 @@ const SparseCrossEntropy = defineOp({
  * assertEquals(tf.softmax([[5, 5], [7, 7]]).arraySync(), [[0.5, 0.5], [0.5, 0.5]]);
  * ```
  */
-export function softmax(logits: TensorLike, dim = -1): Tensor {
+export function softmax<X extends Operand>(logits: X, dim = -1): Like<X> {
   const x = toInput(logits, "logits", "softmax");
-  return along(Softmax, x, dim, composed);
+  return along(Softmax, x, dim, composed) as Like<X>;
 }
 
 /**
@@ -189,9 +190,9 @@ export function softmax(logits: TensorLike, dim = -1): Tensor {
  * assertAlmostEquals(y[0], -Math.log(2), 1e-6);
  * ```
  */
-export function logSoftmax(logits: TensorLike, axis = -1): Tensor {
+export function logSoftmax<X extends Operand>(logits: X, axis = -1): Like<X> {
   const x = toInput(logits, "logits", "logSoftmax");
-  return along(LogSoftmax, x, axis, composedLog);
+  return along(LogSoftmax, x, axis, composedLog) as Like<X>;
 }
 
 /** Applies an op of the last axis, or what it is made of along another one. A composite tensor's rule is told the axis. */
