@@ -5,7 +5,6 @@ import { castArray } from "../../core/convert.ts";
 import { defineOp, lookupOp } from "../../core/op.ts";
 import { argument, castTo } from "../../core/scalar/expr.ts";
 import type { Like, Operand } from "../../core/operand.ts";
-import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { pointwiseCpu } from "../../kernels/host/pointwise.ts";
 import { pointwiseKernels } from "../pointwise/define_pointwise.ts";
 import { toInput } from "../input.ts";

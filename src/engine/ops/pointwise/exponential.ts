@@ -4,7 +4,7 @@ import { DTYPES } from "../../core/dtype.ts";
 import type { OpDef } from "../../core/op.ts";
 import { scalar as s } from "../../core/scalar/expr.ts";
 import type { Like, Operand } from "../../core/operand.ts";
-import { Tensor, type TensorLike } from "../../core/tensor.ts";
+import { Tensor } from "../../core/tensor.ts";
 import { cast } from "../array/cast.ts";
 import { broadcastGrad, definePointwise, unaryGrad } from "./define_pointwise.ts";
 import { applyConverted, toFloatInput, toMatchingInputs } from "../input.ts";

@@ -4,7 +4,7 @@ import type { OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { type Expr, scalar as s } from "../../core/scalar/expr.ts";
 import type { Like, Operand } from "../../core/operand.ts";
-import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import type { Tensor } from "../../core/tensor.ts";
 import { broadcastGrad, definePointwise, unaryGrad } from "./define_pointwise.ts";
 import { applyConverted, toFloatInput } from "../input.ts";
 import { add, conjugate, mul, neg, sub, toArithmeticInputs, toNumberInput } from "./arithmetic.ts";

@@ -4,7 +4,7 @@ import { type DType, DTYPES } from "../../core/dtype.ts";
 import type { OpDef } from "../../core/op.ts";
 import { castTo, type Expr, scalar as s } from "../../core/scalar/expr.ts";
 import type { Like, Operand } from "../../core/operand.ts";
-import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import type { Tensor } from "../../core/tensor.ts";
 import { applyConverted } from "../input.ts";
 import { definePointwise, unaryGrad } from "./define_pointwise.ts";
 import { conjugate, divNoNan, mul, neg, toNumberInput } from "./arithmetic.ts";

@@ -2,7 +2,7 @@
 import { apply1 } from "../../core/apply.ts";
 import { scalar as s } from "../../core/scalar/expr.ts";
 import type { Like, Operand } from "../../core/operand.ts";
-import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import type { Tensor } from "../../core/tensor.ts";
 import { broadcastGrad, definePointwise } from "./define_pointwise.ts";
 import { applyConverted, toFloatInput } from "../input.ts";
 import { add, div, mul, neg, sub, toFloatInputs } from "./arithmetic.ts";
