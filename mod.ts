@@ -260,7 +260,7 @@ export type {
   Operand,
   Picked,
   Reduced,
-} from "./src/engine/core/operand.ts";
+} from "./src/engine/core/composite.ts";
 export type { RowPartition } from "./src/engine/kernels/host/ragged.ts";
 
 // data

@@ -1,4 +1,4 @@
-/** What the compiler knows of ops on ragged and sparse tensors: the type of each result is that of its value. */
+/** Types of ops on ragged and sparse tensors: the compiler gives each result the type of its value. */
 
 import * as tf from "@weft/weft";
 import { assert } from "@std/assert";

@@ -3,13 +3,12 @@ import { wrongArgument } from "../core/arguments.ts";
 import { apply1, currentInterpreter, disposes, type OpInput } from "../core/apply.ts";
 import { type DType, DTYPES, isInRange, isInteger, promote } from "../core/dtype.ts";
 import { NdArray } from "../core/nd_array.ts";
-import { CompositeTensor } from "../core/composite.ts";
+import { CompositeTensor, type Operand } from "../core/composite.ts";
 import { toNdArray } from "../core/convert.ts";
 import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { ValueError } from "../core/errors.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { type Attrs, lookupOp, type OpDef } from "../core/op.ts";
-import type { Operand } from "../core/operand.ts";
 import { type PartialShape, shapeText } from "../core/shape.ts";
 import { reads } from "../core/text.ts";
 

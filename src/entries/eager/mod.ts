@@ -35,7 +35,7 @@ export type {
   Operand,
   Picked,
   Reduced,
-} from "../../engine/core/operand.ts";
+} from "../../engine/core/composite.ts";
 export { Rank } from "../../engine/core/ranks.ts";
 
 export {

@@ -227,7 +227,7 @@ export type {
   Operand,
   Picked,
   Reduced,
-} from "../../engine/core/operand.ts";
+} from "../../engine/core/composite.ts";
 export { TensorBuffer } from "../../engine/ops/array/tensor_buffer.ts";
 export { Variable } from "../../engine/runtime/variables/variable.ts";
 export { memory, type MemoryInfo } from "../../engine/runtime/eager/memory.ts";

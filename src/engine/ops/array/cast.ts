@@ -4,7 +4,7 @@ import { asDType, type DType } from "../../core/dtype.ts";
 import { castArray } from "../../core/convert.ts";
 import { defineOp, lookupOp } from "../../core/op.ts";
 import { argument, castTo } from "../../core/scalar/expr.ts";
-import type { Like, Operand } from "../../core/operand.ts";
+import type { Like, Operand } from "../../core/composite.ts";
 import { pointwiseCpu } from "../../kernels/host/pointwise.ts";
 import { pointwiseKernels } from "../pointwise/define_pointwise.ts";
 import { toInput } from "../input.ts";

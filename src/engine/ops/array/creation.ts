@@ -11,7 +11,7 @@ import { NdArray } from "../../core/nd_array.ts";
 import { withScope } from "../../core/scope_context.ts";
 import { shapeText, sizeOf } from "../../core/shape.ts";
 import type { Rank } from "../../core/ranks.ts";
-import type { Like, Operand } from "../../core/operand.ts";
+import type { Like, Operand } from "../../core/composite.ts";
 import {
   type Scalar,
   shortText,

@@ -2,7 +2,7 @@
  * Gathers elements by index: gather, gatherND. An index out of range throws on the CPU and gives zeros on the GPU, as
  * in TensorFlow.
  */
-import { CompositeTensor } from "../../core/composite.ts";
+import { CompositeTensor, type Operand, type Picked } from "../../core/composite.ts";
 import type { RowLayout } from "../../core/meaning.ts";
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { isInteger } from "../../core/dtype.ts";
@@ -16,7 +16,6 @@ import {
   type Shape,
   shapeText,
 } from "../../core/shape.ts";
-import type { Operand, Picked } from "../../core/operand.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { gatherCpu } from "../../kernels/host/gather.ts";

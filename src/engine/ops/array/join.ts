@@ -4,7 +4,7 @@ import type { OpInput } from "../../core/apply.ts";
 import { promote } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { normalizeAxis, shapeText } from "../../core/shape.ts";
-import type { Joined, Operand } from "../../core/operand.ts";
+import type { Joined, Operand } from "../../core/composite.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { concatenated, packed, splitEqually, splitInto, unpacked } from "./join_ops.ts";
 import { identity } from "./view.ts";

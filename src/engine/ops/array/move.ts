@@ -11,7 +11,7 @@ import {
   shapeText,
   stridesOf,
 } from "../../core/shape.ts";
-import type { Like, Operand } from "../../core/operand.ts";
+import type { Like, Operand } from "../../core/composite.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { plainAxis } from "../../kernels/copy/map.ts";
 import { hostInts, knownInts, literalInts, setInts } from "./view.ts";

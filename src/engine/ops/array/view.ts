@@ -10,7 +10,7 @@ import {
   shapeText,
   sizeOf,
 } from "../../core/shape.ts";
-import type { Like, Operand } from "../../core/operand.ts";
+import type { Like, Operand } from "../../core/composite.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { ValueError } from "../../core/errors.ts";

@@ -1,7 +1,7 @@
 /** Pointwise activation functions that are linear on one side: relu and its kin. */
 import { apply1 } from "../../core/apply.ts";
 import { scalar as s } from "../../core/scalar/expr.ts";
-import type { Like, Operand } from "../../core/operand.ts";
+import type { Like, Operand } from "../../core/composite.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { broadcastGrad, definePointwise, unaryGrad } from "./define_pointwise.ts";
 import { applyConverted, toFloatInput } from "../input.ts";

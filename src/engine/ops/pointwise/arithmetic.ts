@@ -4,7 +4,7 @@ import { DTYPES, isInteger } from "../../core/dtype.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import { scalar as s } from "../../core/scalar/expr.ts";
 import { mergeShapes, type PartialShape } from "../../core/shape.ts";
-import type { Like, Operand } from "../../core/operand.ts";
+import type { Like, Operand } from "../../core/composite.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";

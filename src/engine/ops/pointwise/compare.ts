@@ -1,6 +1,6 @@
 /** Pointwise comparisons and tests of one value. Results are bool, and nothing here is differentiable. */
 import { scalar as s } from "../../core/scalar/expr.ts";
-import type { Like, Operand } from "../../core/operand.ts";
+import type { Like, Operand } from "../../core/composite.ts";
 import { definePointwise } from "./define_pointwise.ts";
 import { applyConverted, toFloatInput, toMatchingInputs } from "../input.ts";
 import { toArithmeticInputs } from "./arithmetic.ts";

@@ -3,7 +3,7 @@ import { apply1, type OpInput } from "../../core/apply.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import type { OpDef } from "../../core/op.ts";
 import { scalar as s } from "../../core/scalar/expr.ts";
-import type { Like, Operand } from "../../core/operand.ts";
+import type { Like, Operand } from "../../core/composite.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { cast } from "../array/cast.ts";
 import { broadcastGrad, definePointwise, unaryGrad } from "./define_pointwise.ts";

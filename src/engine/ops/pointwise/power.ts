@@ -3,7 +3,7 @@ import { apply1 } from "../../core/apply.ts";
 import type { OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { type Expr, scalar as s } from "../../core/scalar/expr.ts";
-import type { Like, Operand } from "../../core/operand.ts";
+import type { Like, Operand } from "../../core/composite.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { broadcastGrad, definePointwise, unaryGrad } from "./define_pointwise.ts";
 import { applyConverted, toFloatInput } from "../input.ts";

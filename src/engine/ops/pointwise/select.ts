@@ -6,7 +6,7 @@ import type { NdArray } from "../../core/nd_array.ts";
 import { defineOp, lookupOp, type OpDef } from "../../core/op.ts";
 import { type Expr, scalar as s } from "../../core/scalar/expr.ts";
 import { mergeShapes } from "../../core/shape.ts";
-import type { Like, Operand } from "../../core/operand.ts";
+import type { Like, Operand } from "../../core/composite.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";

@@ -1,7 +1,7 @@
 /** Pointwise smooth activation functions: sigmoid and its kin, gelu. */
 import { apply1 } from "../../core/apply.ts";
 import { type Expr, scalar as s } from "../../core/scalar/expr.ts";
-import type { Like, Operand } from "../../core/operand.ts";
+import type { Like, Operand } from "../../core/composite.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { definePointwise, unaryGrad } from "./define_pointwise.ts";
 import { applyConverted, toFloatInput } from "../input.ts";

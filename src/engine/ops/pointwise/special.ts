@@ -6,7 +6,7 @@ import { apply1 } from "../../core/apply.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import { type Expr, scalar as s } from "../../core/scalar/expr.ts";
 import { broadcastShapes } from "../../core/shape.ts";
-import type { Like, Operand } from "../../core/operand.ts";
+import type { Like, Operand } from "../../core/composite.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { polygammaOf, zetaOf } from "../../kernels/host/special/zeta.ts";
 import { broadcastPairs } from "../../kernels/host/broadcast_pairs.ts";

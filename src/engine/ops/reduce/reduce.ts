@@ -3,7 +3,7 @@ import { apply, apply1, type OpInput } from "../../core/apply.ts";
 import { type GradContext, type GradRule, lookupOp, type OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { isConcrete, normalizeAxes, sizeOf } from "../../core/shape.ts";
-import type { Operand, Reduced } from "../../core/operand.ts";
+import type { Operand, Reduced } from "../../core/composite.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import { concat, stack } from "../array/join.ts";
 import { broadcastTo } from "../array/repeat.ts";

@@ -4,7 +4,7 @@ import { apply1, type OpInput } from "../../core/apply.ts";
 import { defineOp, type GradRule, type OpDef } from "../../core/op.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { normalizeAxis, type PartialShape } from "../../core/shape.ts";
-import type { Like, Operand } from "../../core/operand.ts";
+import type { Like, Operand } from "../../core/composite.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { linearScanCpu, scanCpu, shiftCpu } from "../../kernels/host/scan.ts";

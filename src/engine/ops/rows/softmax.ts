@@ -3,7 +3,7 @@ import { argumentsCheck } from "../../core/arguments.ts";
 import { apply, apply1, compose, type OpInput } from "../../core/apply.ts";
 import { scalar as s } from "../../core/scalar/expr.ts";
 import { ValueError } from "../../core/errors.ts";
-import { CompositeTensor } from "../../core/composite.ts";
+import { CompositeTensor, type Like, type Operand } from "../../core/composite.ts";
 import { defineOp, type GradContext, type OpDef } from "../../core/op.ts";
 import {
   isConcrete,
@@ -12,7 +12,6 @@ import {
   type PartialShape,
   shapeText,
 } from "../../core/shape.ts";
-import type { Like, Operand } from "../../core/operand.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import {
   crossEntropyCpu,
