@@ -240,10 +240,15 @@ Deno.test({
   },
 });
 
-Deno.test("the package exports what its sources export", async () => {
+Deno.test("the package exports what its sources export, and classes keep their names", async () => {
   for (const { file, source } of entries) {
-    const built = await import(`file://${home}/package/${file}`);
-    assertEquals(Object.keys(built).sort(), Object.keys(await import(source.href)).sort(), file);
+    const built = await import(`file://${home}/package/${file}`), own = await import(source.href);
+    assertEquals(Object.keys(built).sort(), Object.keys(own).sort(), file);
+    for (const [name, value] of Object.entries(own)) {
+      if (/^class\b/.test(String(value))) {
+        assertEquals(built[name].name, (value as { name: string }).name);
+      }
+    }
   }
 });
 

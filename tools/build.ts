@@ -162,7 +162,7 @@ async function code(
     const modules = Object.keys(metafile.inputs);
     const files = outputFiles.map(({ path, text }): [string, string] => [
       path.replace(/^.*[/\\]/, ""),
-      text,
+      path.endsWith(".js") ? withClassNames(text) : text,
     ]);
     return {
       files: [...files, ...await moduleTree(modules, { ...COMMON, plugins: [WORKER] })],
@@ -171,6 +171,18 @@ async function code(
   } finally {
     await stop();
   }
+}
+
+/**
+ * Gives classes their own names: esbuild calls a class that names itself `_Graph` inside, which consoles would show. On the line of
+ * its head, so that source maps stay right.
+ */
+function withClassNames(text: string): string {
+  return text.replaceAll(
+    /^var \w+ = class (_(\w+))(.*) \{$/gm,
+    (line, _, name) =>
+      `${line} static { Object.defineProperty(this, "name", { value: "${name}", configurable: true }); }`,
+  );
 }
 
 const COMMON = {

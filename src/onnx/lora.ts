@@ -1,4 +1,5 @@
 /** lora: adapters of low rank over a model's weights, which stay as they are. */
+import { counted, showAs } from "../engine/core/arrays/shown.ts";
 import { optionCheck } from "../engine/core/arguments.ts";
 import { ValueError } from "../engine/core/errors.ts";
 import type { Tensor } from "../engine/core/tensor.ts";
@@ -112,7 +113,13 @@ export class Lora {
       b.dispose();
     }
   }
+
+  /** Formats it for `console.log`. */
+  toString(): string {
+    return `<Lora of ${counted(this.#adapters.length, "weight")}>`;
+  }
 }
+showAs(Lora);
 
 /** Adds the product of two factors to a weight. */
 function addTo(

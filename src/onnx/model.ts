@@ -1,4 +1,5 @@
 /** A loaded model: named inputs and outputs, variables, and functions that run it. */
+import { showAs, specsText } from "../engine/core/arrays/shown.ts";
 import { optionCheck, wantFunction } from "../engine/core/arguments.ts";
 import { describe } from "../engine/core/convert.ts";
 import type { DType } from "../engine/core/dtype.ts";
@@ -340,7 +341,13 @@ export class OnnxModel {
     }
     return x;
   }
+
+  /** Formats it for `console.log`. */
+  toString(): string {
+    return `<OnnxModel ${specsText(this.inputs)} -> ${specsText(this.outputs)}>`;
+  }
 }
+showAs(OnnxModel);
 
 function describeValue(
   { name, type }: GraphValue,

@@ -1,4 +1,5 @@
 /** InferenceSession: a loaded model. */
+import { showAs } from "../engine/core/arrays/shown.ts";
 import { Error, RangeError, TypeError } from "../engine/core/throwing/builtin_errors.ts";
 import { chooseBackend } from "./backends.ts";
 import type * as types from "./session_types.ts";
@@ -141,7 +142,13 @@ export class InferenceSession {
   get outputMetadata(): readonly types.ValueMetadata[] {
     return this.#handler.outputMetadata;
   }
+
+  /** Formats it for `console.log`. */
+  toString(): string {
+    return `<InferenceSession ${this.inputNames.join(", ")} -> ${this.outputNames.join(", ")}>`;
+  }
 }
+showAs(InferenceSession);
 
 /** Types of sessions. */
 export declare namespace InferenceSession {

@@ -1,4 +1,5 @@
 /** The class of onnxruntime's tensors. */
+import { showAs } from "../engine/core/arrays/shown.ts";
 import { Error, RangeError, TypeError } from "../engine/core/throwing/builtin_errors.ts";
 import { arrayClassOf, asFloat16, isPacked, typeOfArray } from "./element_types.ts";
 import { readImage, toDataUrl, toImageData } from "./tensor_image.ts";
@@ -233,6 +234,7 @@ export class Tensor {
     return "dataLocation" in value && "type" in value && "dims" in value && "size" in value;
   }
 }
+showAs(Tensor, ({ type, dims }) => `Tensor(${type}[${dims}])`);
 
 function isLocated(value: unknown): value is LocatedData {
   return typeof value === "object" && value !== null && "location" in value;

@@ -166,7 +166,7 @@ testOnDevices(
     const { "text/plain": text, "text/html": html } = await inNotebook(
       tf.tensor([[1, 2], [3, 4.5]]),
     );
-    assertEquals(text, "Tensor(float32[2,2]) [[1, 2  ],\n [3, 4.5]]");
+    assertEquals(text, `Tensor(float32[2,2]) [[1, 2  ],\n${" ".repeat(22)}[3, 4.5]]`);
     assertEquals(html.replace(/<caption>.*<\/caption>/, "").replace(/<[^>]+>/g, " ").split(/ +/), [
       ...["", "1", "2", "3", "4.5", ""],
     ]);

@@ -64,3 +64,8 @@ export class Removals {
     });
   }
 }
+
+/** Returns bytes as hexadecimal digits. */
+export function hex(bytes: Uint8Array): string {
+  return Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
+}

@@ -6,6 +6,7 @@ import {
   NotFoundError,
 } from "../../engine/core/errors.ts";
 import { optionCheck } from "../../engine/core/arguments.ts";
+import { showAs } from "../../engine/core/arrays/shown.ts";
 import { constantToJson } from "../../tensorflow/graph_def/values.ts";
 import {
   type ClientHeartbeatRequest,
@@ -20,7 +21,7 @@ import {
   type WorkerHeartbeatRequest,
 } from "../../tensorflow/proto/data_service_pb.ts";
 import { tensorMessage } from "../../tensorflow/files/to_message.ts";
-import { pendingTask, progressed, Removals } from "./coordination.ts";
+import { hex, pendingTask, progressed, Removals } from "./coordination.ts";
 import {
   DispatcherState,
   type Entry,
@@ -394,7 +395,6 @@ export class DataServiceDispatcher implements AsyncDisposable {
     }
   }
 }
-
-function hex(bytes: Uint8Array): string {
-  return Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
-}
+showAs(DataServiceDispatcher, ({ target }) => {
+  return `<DataServiceDispatcher ${target.endsWith("//") ? "not started" : target}>`;
+});

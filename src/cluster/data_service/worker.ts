@@ -1,4 +1,5 @@
 /** A worker of TensorFlow's tf.data service, which runs its pipelines in Weft. */
+import { counted, showAs } from "../../engine/core/arrays/shown.ts";
 import { DeadlineExceededError, OpError, UnavailableError } from "../../engine/core/errors.ts";
 import { optionCheck } from "../../engine/core/arguments.ts";
 import type { ScriptFunctions } from "../../tensorflow/graph/scripts.ts";
@@ -274,4 +275,12 @@ export class DataServiceWorker implements AsyncDisposable {
       }
     }
   }
+
+  /** Formats it for `console.log`. */
+  toString(): string {
+    return `<DataServiceWorker ${this.address || "not started"}: ${
+      counted(this.activeTasks, "task")
+    }>`;
+  }
 }
+showAs(DataServiceWorker);

@@ -1,4 +1,5 @@
 /** Server: a task of a TensorFlow cluster. */
+import { showAs } from "../../engine/core/arrays/shown.ts";
 import { UnimplementedError, ValueError } from "../../engine/core/errors.ts";
 import { optionCheck } from "../../engine/core/arguments.ts";
 import type { ScriptFunctions } from "../../tensorflow/graph/scripts.ts";
@@ -203,7 +204,14 @@ export class Server implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
   }
+
+  /** Formats it for `console.log`. */
+  toString(): string {
+    const { job, task } = this.#config;
+    return `<Server /job:${job}/task:${task} ${this.target || "not started"}>`;
+  }
 }
+showAs(Server);
 
 /** Routes calls by the service that they name. */
 function byService(handlers: Readonly<Record<string, Handler>>): Handler {

@@ -2,6 +2,7 @@
  * Training by several processes: each computes gradients of its part of a batch on its own device, a task keeps the
  * parameters.
  */
+import { counted, showAs } from "../../engine/core/arrays/shown.ts";
 import {
   AbortedError,
   CancelledError,
@@ -367,7 +368,16 @@ export class DataParallel {
       Object.entries(values).map(([key, v]) => [`${name}/${key}:0`, v as TensorLike]),
     );
   }
+
+  /** Formats it for `console.log`. */
+  toString(): string {
+    const { replica, replicas, variables } = this.#options;
+    return `<DataParallel replica ${replica} of ${replicas}: ${
+      counted(variables.length, "variable")
+    }>`;
+  }
 }
+showAs(DataParallel);
 
 function paused(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -1,6 +1,7 @@
 /**
  * A network within one process, for tests and for services that need no other: calls are function calls, with the errors of the real one.
  */
+import { showAs } from "../../engine/core/arrays/shown.ts";
 import { UnauthenticatedError, UnavailableError } from "../../engine/core/errors.ts";
 import {
   type Channel,
@@ -99,4 +100,10 @@ export class MemoryTransport implements Transport {
     };
     return { call, close };
   }
+
+  /** Formats it for `console.log`. */
+  toString(): string {
+    return `<MemoryTransport: ${[...this.#places.keys()].join(", ") || "no listener"}>`;
+  }
 }
+showAs(MemoryTransport);

@@ -2,6 +2,7 @@
  * Forward-mode derivatives: jvp, linearize, ForwardAccumulator. The gradient of an op is linear in what it gets from above, so the
  * derivative of a gradient by that is the product of the Jacobian with a tangent.
  */
+import { counted, showAs } from "../core/arrays/shown.ts";
 import { compose } from "../core/apply.ts";
 import { wantFunction } from "../core/arguments.ts";
 import { describe } from "../core/convert.ts";
@@ -70,7 +71,13 @@ export class ForwardAccumulator implements Disposable {
   [Symbol.dispose](): void {
     this.dispose();
   }
+
+  /** Formats it for `console.log`. */
+  toString(): string {
+    return `<tf.ForwardAccumulator of ${counted(this.#primals.length, "primal")}>`;
+  }
 }
+showAs(ForwardAccumulator);
 
 /**
  * Calls `f` at the primals, one for each of its arguments, and returns what it returns and the products of its Jacobian with the

@@ -1,4 +1,5 @@
 /** GradientTape: records eager (or traced) applications and differentiates them. */
+import { counted, showAs } from "../core/arrays/shown.ts";
 import { currentRecorders, withRecorders } from "../core/apply.ts";
 import { flatten, type Nest, packAs } from "../core/nest.ts";
 import { handleOf, type Resource } from "../core/graph_node.ts";
@@ -271,7 +272,18 @@ export class GradientTape implements Disposable {
   [Symbol.dispose](): void {
     this.dispose();
   }
+
+  /** Formats it for `console.log`. */
+  toString(): string {
+    const { isRunning, isDisposed, recorder } = this.#recording;
+    const state = isDisposed ? "ended" : isRunning ? "recording" : "stopped";
+    const kind = this.#persistent ? "persistent, " : "";
+    return `<tf.GradientTape: ${kind}${state}, ${
+      counted(recorder.variables.size, "variable")
+    } read>`;
+  }
 }
+showAs(GradientTape);
 
 /** Computes gradients of seeds with respect to sources; with `slices` they may be `IndexedSlices`. */
 type Differentiate = (

@@ -3,6 +3,7 @@
  * windows. Code that reads nests uses this protocol alone: a spec, components, and how values are split, packed, sliced
  * and batched.
  */
+import { showAs } from "./arrays/shown.ts";
 import { UnimplementedError } from "./errors.ts";
 import type { NdArray } from "./nd_array.ts";
 import type { Attrs, OpDef } from "./op.ts";
@@ -87,6 +88,7 @@ export abstract class CompositeSpec {
     return new UnimplementedError(`Cannot ${verb} values of ${this}: they have no rows`);
   }
 }
+showAs(CompositeSpec);
 
 /** A value made of several tensors. */
 export abstract class CompositeTensor implements Disposable {

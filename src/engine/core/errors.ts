@@ -20,11 +20,11 @@ export class OpError extends globalThis.Error {
   /** TensorFlow's numeric status code. */
   readonly code: number;
   /** Op type the error arose in. */
-  readonly op: string | undefined;
+  declare readonly op: string | undefined;
   /** Node name the error arose in. */
-  readonly node: string | undefined;
+  declare readonly node: string | undefined;
   /** Specs of the inputs at the failing op. */
-  readonly inputs: readonly string[] | undefined;
+  declare readonly inputs: readonly string[] | undefined;
 
   /** Makes an error with the place it arose in. */
   constructor(message: string, details: ErrorDetails = {}) {
@@ -33,9 +33,11 @@ export class OpError extends globalThis.Error {
     const [name, code] = kindOf(new.target);
     this.name = name;
     this.code = code;
-    this.op = details.op;
-    this.node = details.node;
-    this.inputs = details.inputs;
+    // Absent where they are unknown: consoles list the fields of errors.
+    const { op, node, inputs } = details;
+    if (op !== undefined) this.op = op;
+    if (node !== undefined) this.node = node;
+    if (inputs !== undefined) this.inputs = inputs;
   }
 }
 

@@ -1,4 +1,5 @@
 /** Collections: named lists of a graph's objects. */
+import { showAs } from "../core/arrays/shown.ts";
 
 /** Named lists. Follows TensorFlow `tf.GraphKeys`. */
 export class Collections {
@@ -26,4 +27,13 @@ export class Collections {
   get names(): string[] {
     return [...this.#lists].filter(([, list]) => list.length > 0).map(([name]) => name);
   }
+
+  /** Formats it for `console.log`. */
+  toString(): string {
+    const lists = [...this.#lists].filter(([, list]) => list.length > 0);
+    return `<tf.Graph collections: ${
+      lists.map(([name, { length }]) => `${name} ${length}`).join(", ")
+    }>`;
+  }
 }
+showAs(Collections);

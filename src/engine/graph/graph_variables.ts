@@ -1,4 +1,5 @@
 /** Variables of a graph: the nodes that stand for them and read them, and the variables that belong to the graph. */
+import { showAs } from "../core/arrays/shown.ts";
 import { lookupOp } from "../core/op.ts";
 import { withScope } from "../core/scope_context.ts";
 import { ValueError } from "../core/errors.ts";
@@ -86,4 +87,12 @@ export class GraphVariables {
     const { operation: { def } } = this.snapshot(resource);
     return this.find(resource)!.consumers().filter((o) => o.def === def).map((o) => o.outputs[0]);
   }
+
+  /** Formats it for `console.log`. */
+  toString(): string {
+    return `<variables of ${this.#graph.key}: ${
+      [...this.#nodes.keys()].map(({ sharedName }) => sharedName).join(", ")
+    }>`;
+  }
 }
+showAs(GraphVariables);

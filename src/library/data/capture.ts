@@ -1,4 +1,5 @@
 /** webcam and microphone: pictures and sounds of a browser's devices as tensors. */
+import { showAs } from "../../engine/core/arrays/shown.ts";
 import { UnavailableError, ValueError } from "../../engine/core/errors.ts";
 import { optionCheck } from "../../engine/core/arguments.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
@@ -96,7 +97,13 @@ export abstract class Capture<E> implements AsyncIterable<E>, AsyncDisposable {
   async *[Symbol.asyncIterator](): AsyncGenerator<E, void, unknown> {
     while (!this.#stopped) yield await this.capture();
   }
+
+  /** Formats it for `console.log`. */
+  toString(): string {
+    return `<${this.constructor.name}${this.#stopped ? ": stopped" : ""}>`;
+  }
 }
+showAs(Capture);
 
 /** Options of {@linkcode webcam}. */
 export interface WebcamOptions {

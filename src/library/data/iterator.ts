@@ -1,4 +1,5 @@
 /** DatasetIterator: one pass over a dataset, which can be saved and resumed. */
+import { counted, showAs } from "../../engine/core/arrays/shown.ts";
 import { describe } from "../../engine/core/convert.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { DataLossError, ValueError } from "../../engine/core/errors.ts";
@@ -123,7 +124,14 @@ export class DatasetIterator<T> implements AsyncIterableIterator<T> {
     this.#stop.abort(why);
     await this.#elements.close();
   }
+
+  /** Formats it for `console.log`. */
+  toString(): string {
+    const end = this.#ended === false ? "" : ", ended";
+    return `<tf.data.DatasetIterator: ${counted(this.#count, "element")}${end}>`;
+  }
 }
+showAs(DatasetIterator);
 
 function readState({ kinds, name }: Source, state: Uint8Array): Saved {
   if (!(state instanceof Uint8Array)) {

@@ -2,8 +2,11 @@
  * The texts of tensors, arrays, variables, operations, graphs, sessions, datasets and functions in `console.log` of
  * Deno and Node, in template literals and in `JSON.stringify`.
  */
+import type { HostData } from "../../engine/core/dtype.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { shapeText } from "../../engine/core/shape.ts";
+import { showAs } from "../../engine/core/arrays/shown.ts";
+import { TensorSpecClass } from "../../engine/core/tensor_spec.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import { elementsText } from "../../engine/core/arrays/format.ts";
 import { decodeString } from "../../engine/core/text.ts";
@@ -13,6 +16,7 @@ import { Operation, SymbolicTensor } from "../../engine/graph/operation.ts";
 import { isPlainObject } from "../../engine/core/nest.ts";
 import { IndexedSlices } from "../../engine/ops/array/indexed_slices.ts";
 import { QuantizedTensor } from "../../engine/ops/quantised/quantized_tensor.ts";
+import { TensorBuffer } from "../../engine/ops/array/tensor_buffer.ts";
 import { RaggedArray } from "../../engine/ops/ragged/ragged_array.ts";
 import { RaggedTensor } from "../../engine/ops/ragged/ragged_tensor.ts";
 import { SparseArray, SparseTensor } from "../../engine/ops/ragged/sparse_tensor.ts";
@@ -21,24 +25,12 @@ import { EagerTensor } from "../../engine/runtime/eager/tensor.ts";
 import { Variable } from "../../engine/runtime/variables/variable.ts";
 import { graphLine } from "./summary.ts";
 
-/** The methods by which Deno and Node ask an object for its text. */
-const ASKED = [Symbol.for("Deno.customInspect"), Symbol.for("nodejs.util.inspect.custom")];
-
 function define<T>(
   { prototype }: { readonly prototype: T },
   key: PropertyKey,
   value: (this: T, hint: string) => unknown,
 ): void {
   Object.defineProperty(prototype, key, { value, configurable: true, writable: true });
-}
-
-/** Sets the text of a class in `console.log`. Subclasses may override it. */
-function showAs<T>(shown: { readonly prototype: T }, text: (x: T) => string): void {
-  for (const symbol of ASKED) {
-    define(shown, symbol, function () {
-      return text(this);
-    });
-  }
 }
 
 /** Sets the text of a class in template literals too. Conversion to a number stays as it was. */
@@ -60,21 +52,30 @@ function nameAs<T extends object>(shown: { readonly prototype: T }, text: (x: T)
   });
 }
 
+/** Formats elements behind a head, the rows of a matrix below each other. */
+function beside(head: string, x: NdArray): string {
+  return `${head} ${elementsText(x, head.length + 1)}`;
+}
+
 function arrayText(x: NdArray): string {
-  return `NdArray(${x.dtype}${shapeText(x.shape)}) ${elementsText(x)}`;
+  return beside(`NdArray(${x.dtype}${shapeText(x.shape)})`, x);
 }
 
 /**
  * Formats the values of a tensor on the host, or why there are none to show: printing reads nothing back from a GPU.
  */
-function valueText(x: Tensor): string {
+function valueText(x: Tensor, margin = 0): string {
   if (x.isDisposed) return "disposed";
   if (!x.device.includes("CPU")) return `on ${x.device.replace(/^.*(?=\/device:)/, "")}`;
-  return elementsText(x.ndarraySync());
+  return elementsText(x.ndarraySync(), margin);
+}
+
+function withValues(head: string, x: Tensor): string {
+  return `${head} ${valueText(x, head.length + 1)}`;
 }
 
 function tensorText(x: Tensor): string {
-  return `Tensor(${x.dtype}${shapeText(x.staticShape)}) ${valueText(x)}`;
+  return withValues(`Tensor(${x.dtype}${shapeText(x.staticShape)})`, x);
 }
 
 function slicesText(g: IndexedSlices): string {
@@ -110,7 +111,8 @@ function plainOf(x: RaggedTensor | SparseTensor | RaggedArray | SparseArray): un
 function variableText(v: Variable): string {
   const { initialized } = v as { readonly initialized?: boolean };
   const head = `<tf.Variable '${v.name}' ${v.dtype}${shapeText(v.staticShape)}>`;
-  return initialized === false ? `${head} not initialized` : `${head} ${valueText(v)}`;
+  if (v.resource.ofGraph && !v.isInSession) return `${head} in a graph`;
+  return initialized === false ? `${head} not initialized` : withValues(head, v);
 }
 
 function operationText(op: Operation): string {
@@ -145,6 +147,14 @@ function addJson<T extends NdArray | Tensor>(shown: { readonly prototype: T }): 
 
 // As with NumPy's str(), template literals hold the elements of an array alone.
 showAs(NdArray, arrayText);
+showAs(TensorSpecClass, (spec) => {
+  const name = spec.name === undefined ? "" : ` '${spec.name}'`;
+  return `TensorSpec(${spec}${name})`;
+});
+showAs(TensorBuffer, (buffer) => {
+  const { dtype, shape, values } = buffer;
+  return beside(String(buffer), new NdArray(dtype, shape, values as HostData));
+});
 writeAs(EagerTensor, tensorText);
 writeAs(IndexedSlices, slicesText);
 writeAs(Variable, variableText);

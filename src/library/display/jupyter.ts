@@ -90,7 +90,8 @@ async function shownTensor(x: Tensor): Promise<Shown> {
   if (x.isDisposed) return { "text/plain": consoleText(x) };
   const values = await x.ndarray();
   const { dtype, shape } = values;
-  const text = `Tensor(${dtype}${shapeText(shape)}) ${elementsText(values)}`;
+  const head = `Tensor(${dtype}${shapeText(shape)})`;
+  const text = `${head} ${elementsText(values, head.length + 1)}`;
   return shownArray(values, x instanceof EagerTensor ? text : consoleText(x));
 }
 

@@ -2,6 +2,7 @@
  * tf.train.Checkpoint: variables and optimizers in TensorFlow's object checkpoints, under the attributes that lead to
  * them. Follows TensorFlow `checkpoint/checkpoint.py` and `trackable_object_graph.proto`.
  */
+import { counted, showAs } from "../../engine/core/arrays/shown.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { NotFoundError, RuntimeError, ValueError } from "../../engine/core/errors.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
@@ -259,7 +260,14 @@ export class Checkpoint {
     const unused = nodes.flatMap(({ key }) => key === null || used.has(key) ? [] : [key]);
     return statusOf(prefix, missing, unused);
   }
+
+  /** Formats it for `console.log`. */
+  toString(): string {
+    const names = Object.keys(this.#objects).join(", ");
+    return `<tf.train.Checkpoint of ${names}: ${counted(this.#saves, "save")}>`;
+  }
 }
+showAs(Checkpoint);
 
 /** A checkpoint and the objects in it. */
 interface Opened {

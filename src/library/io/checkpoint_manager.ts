@@ -2,6 +2,7 @@
  * tf.train.CheckpointManager: checkpoints with numbers in a folder, of which the last are kept.
  *  Follows TensorFlow `checkpoint_management.py`.
  */
+import { counted, showAs } from "../../engine/core/arrays/shown.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { optionCheck } from "../../engine/core/arguments.ts";
 import type { VariableLike } from "../../engine/core/tensor.ts";
@@ -142,4 +143,11 @@ export class CheckpointManager {
     await this.checkpoint.restore(this.#latest);
     return this.#latest;
   }
+
+  /** Formats it for `console.log`. */
+  toString(): string {
+    const count = counted(this.checkpoints.length, "checkpoint");
+    return `<tf.train.CheckpointManager of ${JSON.stringify(this.directory)}: ${count}>`;
+  }
 }
+showAs(CheckpointManager);

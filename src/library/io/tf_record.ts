@@ -1,4 +1,5 @@
 /** TFRecord files: records of bytes, each with its length and checksums, as TensorFlow writes them. */
+import { showAs } from "../../engine/core/arrays/shown.ts";
 import { encodeString } from "../../engine/core/text.ts";
 import { DataLossError } from "../../engine/core/errors.ts";
 import { optionCheck } from "../../engine/core/arguments.ts";
@@ -193,10 +194,12 @@ function compressed(file: FileWriter, format: "gzip" | "deflate"): FileWriter {
  */
 export class TFRecordWriter implements AsyncDisposable {
   readonly #file: RecordWriter;
+  readonly #path: string;
 
   /** Writes to a path, replacing an earlier file. Throws `ValueError` for an unknown compression. */
   constructor(path: string | URL, options: TFRecordOptions = {}) {
     checkOptions(options);
+    this.#path = String(path);
     this.#file = recordFile(path, options.compression);
   }
 
@@ -219,4 +222,10 @@ export class TFRecordWriter implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+
+  /** Formats it for `console.log`. */
+  toString(): string {
+    return `<tf.io.TFRecordWriter of ${JSON.stringify(this.#path)}>`;
+  }
 }
+showAs(TFRecordWriter);

@@ -1,4 +1,5 @@
 /** The base of all optimizers: gradients, slots, the step count and saving; subclasses add a variable's update op. */
+import { counted, showAs } from "../../engine/core/arrays/shown.ts";
 import { currentInterpreter, withInterpreter } from "../../engine/core/apply.ts";
 import type { Resource } from "../../engine/core/graph_node.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
@@ -324,7 +325,15 @@ export abstract class Optimizer {
   [Symbol.dispose](): void {
     this.dispose();
   }
+
+  /** Formats the settings and the number of steps. */
+  toString(): string {
+    const textOf = (x: unknown) => typeof x === "function" && !("formula" in x) ? "f" : String(x);
+    const settings = Object.entries(this.getConfig()).map(([key, x]) => `${key}=${textOf(x)}`);
+    return `<${this.getClassName()} ${settings.join(" ")}: ${counted(this.iterations, "step")}>`;
+  }
 }
+showAs(Optimizer);
 
 function variableOf(resource: Resource): Variable {
   const { variable } = resource as VariableState;

@@ -1,19 +1,35 @@
 /** Learning rates that follow the number of steps taken. The public name is `tf.train.schedules`. */
 import { optionCheck, wantList, wantNumber } from "../../engine/core/arguments.ts";
 import { ValueError } from "../../engine/core/errors.ts";
+import { showFunction } from "../../engine/core/arrays/shown.ts";
 import { Tensor } from "../../engine/core/tensor.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
 import { type Arithmetic, numberArithmetic, tensorArithmetic } from "./arithmetic.ts";
 import { type Rate, rateAt, type Schedule } from "./rate.ts";
 
-/** Makes a schedule of its formula; `step` counts the steps that are done, from 0. */
-function scheduleOf(at: <N>(step: N, a: Arithmetic<N>) => N): Schedule {
+/** Makes a schedule of its formula; `step` counts the steps that are done, from 0. The call that made it is its text. */
+function scheduleOf(
+  name: string,
+  args: readonly unknown[],
+  at: <N>(step: N, a: Arithmetic<N>) => N,
+): Schedule {
   const schedule = (step: number | Tensor): unknown => {
     if (!(step instanceof Tensor)) return at(step, numberArithmetic);
     const dtype = step.dtype === "float64" ? "float64" : "float32";
     return at(cast(step, dtype), tensorArithmetic(dtype));
   };
-  return Object.assign(schedule, { formula: at }) as Schedule;
+  const text = `tf.train.schedules.${name}(${
+    args.map(argumentText).filter((arg) => arg !== "{}").join(", ")
+  })`;
+  const made = Object.assign(schedule, { formula: at, toString: () => text }) as Schedule;
+  return showFunction(made, () => text);
+}
+
+/** Formats an argument; functions other than schedules have long texts. */
+function argumentText(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(argumentText).join(", ")}]`;
+  if (typeof value === "function") return "formula" in value ? String(value) : "f";
+  return value !== null && typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
 /** Checks that numbers are such; returns nothing. */
@@ -57,7 +73,7 @@ function between<N>(from: number, to: number, part: N, a: Arithmetic<N>): N {
  */
 export function constant(value: number): Schedule {
   wantNumber(value, "value", "constant");
-  return scheduleOf((_, a) => a.number(value));
+  return scheduleOf("constant", [value], (_, a) => a.number(value));
 }
 
 /**
@@ -74,7 +90,11 @@ export function constant(value: number): Schedule {
 export function linear(from: number, to: number, steps: number): Schedule {
   checkNumbers("linear", { from, to });
   checkSteps("linear", "steps", steps);
-  return scheduleOf((step, a) => between(from, to, partOf(step, steps, a), a));
+  return scheduleOf(
+    "linear",
+    [from, to, steps],
+    (step, a) => between(from, to, partOf(step, steps, a), a),
+  );
 }
 
 /**
@@ -98,7 +118,7 @@ export function exponentialDecay(
   const staircase = checkStaircase("exponentialDecay", options);
   checkNumbers("exponentialDecay", { rate, decayRate });
   checkSteps("exponentialDecay", "decaySteps", decaySteps);
-  return scheduleOf((step, a) => {
+  return scheduleOf("exponentialDecay", [rate, decaySteps, decayRate, options], (step, a) => {
     const turns = a.div(step, a.number(decaySteps));
     return a.mul(a.number(rate), a.pow(a.number(decayRate), staircase ? a.floor(turns) : turns));
   });
@@ -124,7 +144,7 @@ export function inverseTimeDecay(
   const staircase = checkStaircase("inverseTimeDecay", options);
   checkNumbers("inverseTimeDecay", { rate, decayRate });
   checkSteps("inverseTimeDecay", "decaySteps", decaySteps);
-  return scheduleOf((step, a) => {
+  return scheduleOf("inverseTimeDecay", [rate, decaySteps, decayRate, options], (step, a) => {
     const turns = a.div(step, a.number(decaySteps)), whole = staircase ? a.floor(turns) : turns;
     return a.div(a.number(rate), a.add(a.mul(whole, a.number(decayRate)), a.number(1)));
   });
@@ -179,7 +199,7 @@ export function cosineDecay(
   checkNumbers("cosineDecay", { rate, alpha, warmupSteps });
   checkSteps("cosineDecay", "decaySteps", decaySteps);
   const from = warmupTarget === undefined ? 0 : rate, top = warmupTarget ?? rate;
-  return scheduleOf((step, a) => {
+  return scheduleOf("cosineDecay", [rate, decaySteps, options], (step, a) => {
     const part = partOf(a.sub(step, a.number(warmupSteps)), decaySteps, a);
     const decayed = between(alpha * top, top, cosine(part, a), a);
     if (warmupSteps <= 0) return decayed;
@@ -225,7 +245,7 @@ export function polynomialDecay(
   const { endRate = 0.0001, power = 1, cycle = false } = options;
   checkNumbers("polynomialDecay", { rate, endRate, power });
   checkSteps("polynomialDecay", "decaySteps", decaySteps);
-  return scheduleOf((step, a) => {
+  return scheduleOf("polynomialDecay", [rate, decaySteps, options], (step, a) => {
     const one = a.number(1), steps = a.number(decaySteps);
     const turns = a.div(step, steps);
     // The least whole number of turns that is not below, at least one.
@@ -255,12 +275,11 @@ export function piecewiseConstant(
   wantList(values, "values", "piecewiseConstant");
   values.forEach((value, i) => wantNumber(value, `values[${i}]`, "piecewiseConstant"));
   checkBoundaries("piecewiseConstant", boundaries, values.length);
-  return scheduleOf((step, a) =>
+  return scheduleOf("piecewiseConstant", [boundaries, values], (step, a) =>
     boundaries.reduce(
       (before, end, i) => a.ifLess(a.number(end), step, a.number(values[i + 1]), before),
       a.number(values[0]),
-    )
-  );
+    ));
 }
 
 function checkBoundaries(fn: string, boundaries: readonly number[], count: number): void {
@@ -307,7 +326,7 @@ export function oneCycle(maxRate: number, steps: number, options: OneCycleOption
   checkSteps("oneCycle", "steps", steps);
   const first = maxRate / divFactor, last = first / finalDivFactor;
   const top = warmupPart * steps - 1, fall = steps - 1 - top;
-  return scheduleOf((step, a) => {
+  return scheduleOf("oneCycle", [maxRate, steps, options], (step, a) => {
     const peak = a.number(top);
     const down = cosine(partOf(a.sub(step, peak), fall, a), a);
     const falling = between(last, maxRate, down, a);
@@ -333,13 +352,12 @@ export function oneCycle(maxRate: number, steps: number, options: OneCycleOption
 export function join(schedules: readonly Rate[], boundaries: readonly number[]): Schedule {
   wantList(schedules, "schedules", "join", "schedules");
   checkBoundaries("join", boundaries, schedules.length);
-  return scheduleOf((step, a) =>
+  return scheduleOf("join", [schedules, boundaries], (step, a) =>
     boundaries.reduce(
       (before, begin, i) => {
         const since = a.sub(step, a.number(begin));
         return a.ifLess(step, a.number(begin), before, rateAt(schedules[i + 1], since, a));
       },
       rateAt(schedules[0], step, a),
-    )
-  );
+    ));
 }

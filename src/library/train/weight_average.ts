@@ -1,4 +1,5 @@
 /** Averages of variables over the steps of a training. */
+import { counted, showAs } from "../../engine/core/arrays/shown.ts";
 import { optionCheck, wantFunction, wantList, wantNumber } from "../../engine/core/arguments.ts";
 import { currentInterpreter, withInterpreter } from "../../engine/core/apply.ts";
 import { ValueError } from "../../engine/core/errors.ts";
@@ -147,4 +148,11 @@ export class ExponentialMovingAverage {
   [Symbol.dispose](): void {
     this.dispose();
   }
+
+  /** Formats it for `console.log`. */
+  toString(): string {
+    const count = counted(this.#averages.size, "variable");
+    return `<tf.train.ExponentialMovingAverage decay=${this.#decay}: ${count}>`;
+  }
 }
+showAs(ExponentialMovingAverage);

@@ -1,8 +1,9 @@
 /** ConditionalAccumulator: means of the gradients of a model's replicas. */
+import { showAs } from "../../engine/core/arrays/shown.ts";
 import { apply, apply1 } from "../../engine/core/apply.ts";
 import { asDType, type DType } from "../../engine/core/dtype.ts";
 import { optionCheck } from "../../engine/core/arguments.ts";
-import type { PartialShape } from "../../engine/core/shape.ts";
+import { type PartialShape, shapeText } from "../../engine/core/shape.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
 import { currentGraph, outermostGraph } from "../../engine/graph/current_graph.ts";
 import type { Operation } from "../../engine/graph/operation.ts";
@@ -123,4 +124,10 @@ export class ConditionalAccumulator {
   numAccumulated(): Tensor {
     return apply1(ACCUMULATOR.count, [this.accumulatorRef], {});
   }
+
+  /** Formats it for `console.log`. */
+  toString(): string {
+    return `<tf.ConditionalAccumulator ${this.dtype}${shapeText(this.#shape)}>`;
+  }
 }
+showAs(ConditionalAccumulator);

@@ -1,4 +1,5 @@
 /** ExponentialMovingAverage: variables that slowly follow other variables and tensors. */
+import { counted, showAs } from "../../engine/core/arrays/shown.ts";
 import { DTYPES } from "../../engine/core/dtype.ts";
 import { optionCheck } from "../../engine/core/arguments.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
@@ -154,7 +155,15 @@ export class ExponentialMovingAverage {
     for (const v of globalVariables()) if (!averaged.includes(v)) found[v.name] ??= v;
     return found;
   }
+
+  /** Formats it for `console.log`. */
+  toString(): string {
+    return `<tf.train.ExponentialMovingAverage '${this.name}' of ${
+      counted(this.#kept.size, "value")
+    }>`;
+  }
 }
+showAs(ExponentialMovingAverage);
 
 /** Returns the value of a variable where it has one, else its initial value. */
 function valueNow(v: Variable): Tensor {

@@ -1,4 +1,5 @@
 /** The optimizers of TensorFlow 1, in its numerics: each adds TensorFlow's own update op for each variable. */
+import { showAs } from "../../engine/core/arrays/shown.ts";
 import { apply1 } from "../../engine/core/apply.ts";
 import { lookupOp } from "../../engine/core/op.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
@@ -176,7 +177,13 @@ export abstract class Optimizer {
     }
     return Object.keys(wanted).map((name) => slots.get(name)!);
   }
+
+  /** Formats it for `console.log`. */
+  toString(): string {
+    return `<tf.compat.v1.train.Optimizer '${this.name}'>`;
+  }
 }
+showAs(Optimizer);
 
 /** Adds the update of a variable and its slots. */
 function addUpdate(

@@ -1,4 +1,5 @@
 /** Saver: variables of a graph in TensorFlow's checkpoints. */
+import { counted, showAs } from "../../engine/core/arrays/shown.ts";
 import { withInterpreter } from "../../engine/core/apply.ts";
 import { NotFoundError, ValueError } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
@@ -137,7 +138,13 @@ export class Saver {
       await checkpoint.close();
     }
   }
+
+  /** Formats it for `console.log`. */
+  toString(): string {
+    return `<tf.train.Saver of ${counted(this.#variables.size, "variable")}>`;
+  }
 }
+showAs(Saver);
 
 /** Assigns outside of any graph: to a session's own value where the variable belongs to its graph. */
 function assignIn(session: Session, v: Variable, value: NdArray): void {

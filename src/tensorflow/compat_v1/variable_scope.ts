@@ -1,4 +1,5 @@
 /** Variable scopes: variables by name, created once and found again. */
+import { showAs } from "../../engine/core/arrays/shown.ts";
 import { asDType, type DType, DTYPES } from "../../engine/core/dtype.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { optionCheck } from "../../engine/core/arguments.ts";
@@ -118,7 +119,13 @@ export class VariableScope {
     const all = graphFor("VariableScope").getCollection(collection) as Variable[];
     return all.filter((v) => v.name.startsWith(prefix));
   }
+
+  /** Formats it for `console.log`. */
+  toString(): string {
+    return `<tf.VariableScope '${this.name}' ${this.dtype}>`;
+  }
 }
+showAs(VariableScope);
 
 /** A graph's scopes and variables. */
 interface Store {

@@ -1,4 +1,5 @@
 /** Event files for TensorBoard: scalars, images, histograms, texts and graphs by step. */
+import { showAs } from "../../engine/core/arrays/shown.ts";
 import { counter } from "../../engine/core/collections/counter.ts";
 import { describe, toNdArray } from "../../engine/core/convert.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
@@ -203,7 +204,13 @@ export class EventFileWriter implements AsyncDisposable {
     const event = new Uint8Array([...head.bytes, ...content.bytes]);
     await this.#writer.write(event);
   }
+
+  /** Formats it for `console.log`. */
+  toString(): string {
+    return `<EventFileWriter of ${JSON.stringify(this.path)}>`;
+  }
 }
+showAs(EventFileWriter);
 
 async function hostArray(value: TensorLike): Promise<NdArray> {
   return value instanceof Tensor ? await value.ndarray() : toNdArray(value);

@@ -1,4 +1,5 @@
 /** The base class of a program's own optimizers. Weft's optimizers count as instances of it. */
+import { counted, showAs } from "../../engine/core/arrays/shown.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
 import { scalar } from "../../engine/ops/array/creation.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
@@ -80,6 +81,7 @@ export abstract class Optimizer extends Serializable {
     return weightValues.slice(1);
   }
 }
+showAs(Optimizer, (o) => `<${o.getClassName()}: ${counted(o.iterations, "step")}>`);
 
 /** Optimizers that saved models name. */
 const SAVED = [

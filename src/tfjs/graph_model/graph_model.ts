@@ -1,4 +1,5 @@
 /** GraphModel: a TensorFlow.js model as a graph of Weft. */
+import { showAs, specsText } from "../../engine/core/arrays/shown.ts";
 import { describe } from "../../engine/core/convert.ts";
 import { asDType, type DType } from "../../engine/core/dtype.ts";
 import { NotFoundError, ValueError } from "../../engine/core/errors.ts";
@@ -219,7 +220,13 @@ export class GraphModel {
     }
     return values;
   }
+
+  /** Formats it for `console.log`. */
+  toString(): string {
+    return `<tf.GraphModel ${specsText(this.inputs)} -> ${specsText(this.outputs)}>`;
+  }
 }
+showAs(GraphModel);
 
 function packed(results: Tensor[], outputs: string | readonly string[] | undefined): ModelOutputs {
   return typeof outputs === "string" || results.length === 1 ? results[0] : results;

@@ -1,4 +1,5 @@
 /** TensorBuffer: elements that are set one by one before they become a tensor. */
+import { showAs } from "../../core/arrays/shown.ts";
 import { wantList, wantNumber, wantObject } from "../../core/arguments.ts";
 import type { ChainedBuffer } from "../../core/chained/chained_ops.ts";
 import { decodeString } from "../../core/text.ts";
@@ -141,7 +142,13 @@ export class TensorBuffer<R extends Rank = Rank, D extends DataType = "float32">
     const values = Array.isArray(this.values) ? this.values : (this.values as Float32Array).slice();
     return tensor(values as TensorLike, this.shape, this.dtype);
   }
+
+  /** Formats it for `console.log`. */
+  toString(): string {
+    return `TensorBuffer(${this.dtype}${shapeText(this.shape)})`;
+  }
 }
+showAs(TensorBuffer);
 
 /** Copies a tensor's elements to a buffer. */
 export function bufferOf({ shape, dtype }: Tensor, data: HostData): TensorBuffer {

@@ -1,4 +1,5 @@
 /** The namespace `tf.lookup`: tables from strings or numbers to others. */
+import { counted, showAs } from "../../core/arrays/shown.ts";
 import { apply, apply1, currentInterpreter } from "../../core/apply.ts";
 import { optionCheck, wrongArgument } from "../../core/arguments.ts";
 import { toNdArray } from "../../core/convert.ts";
@@ -51,7 +52,16 @@ export class KeyValueTensorInitializer {
       `Cannot make a table of keys of shape [${this.keys.shape}] and values of shape [${this.values.shape}]: wanted vectors of one length`,
     );
   }
+
+  /** Formats it for `console.log`. */
+  toString(): string {
+    const { keys, values } = this;
+    return `<tf.lookup.KeyValueTensorInitializer ${keys.dtype} to ${values.dtype}: ${
+      counted(keys.size, "key")
+    }>`;
+  }
 }
+showAs(KeyValueTensorInitializer);
 
 /** The common part of tables. */
 abstract class HashTable {
@@ -112,7 +122,15 @@ abstract class HashTable {
   size(): Tensor {
     return this.on("LookupTableSizeV2")[0];
   }
+
+  /** Formats it for `console.log`. */
+  toString(): string {
+    return `<tf.lookup ${this.table.name} ${this.keyDtype} to ${this.valueDtype}: ${
+      counted(this.table.size, "key")
+    }>`;
+  }
 }
+showAs(HashTable);
 
 /**
  * A table that is filled once. It is looked up in eager code, functions, graphs and datasets. Follows TensorFlow
@@ -241,4 +259,13 @@ export class StaticVocabularyTable {
   size(): number {
     return this.#size + this.#buckets;
   }
+
+  /** Formats it for `console.log`. */
+  toString(): string {
+    const { size, buckets } = { size: this.#size, buckets: this.#buckets };
+    return `<tf.lookup.StaticVocabularyTable: ${counted(size, "word")}, ${
+      counted(buckets, "bucket")
+    } for others>`;
+  }
 }
+showAs(StaticVocabularyTable);

@@ -3,11 +3,18 @@
  * stacked tensor, so that gradients, functions and files need no rules for it; eager code with known indices keeps the
  * elements apart, so that a write copies nothing.
  */
+import { showAs } from "../../core/arrays/shown.ts";
 import { apply1, currentInterpreter, type OpInput } from "../../core/apply.ts";
 import { asDType, type DType } from "../../core/dtype.ts";
 import { lookupOp } from "../../core/op.ts";
 import { optionCheck, wantList } from "../../core/arguments.ts";
-import { compatible, isConcrete, type PartialShape, shapeTuple } from "../../core/shape.ts";
+import {
+  compatible,
+  isConcrete,
+  type PartialShape,
+  shapeText,
+  shapeTuple,
+} from "../../core/shape.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
@@ -345,10 +352,7 @@ export class TensorArray {
     const dims = first instanceof NdArray && rest instanceof NdArray
       ? intVector([...first.data as Int32Array, ...rest.data as Int32Array])
       : concat([first, rest]);
-    return ofRows(
-      apply1(lookupOp("Fill")!, [dims, NdArray.zeros(this.dtype, [])]),
-      shape,
-    );
+    return ofRows(apply1(lookupOp("Fill")!, [dims, NdArray.zeros(this.dtype, [])]), shape);
   }
 
   /** Checks a write as far as possible before anything runs. */
@@ -370,7 +374,14 @@ export class TensorArray {
     const of = isWrite ? "is not resizeable and size" : "size";
     throw new OutOfRangeError(`Tried to ${what} index ${index} but array ${of} is: ${size}`);
   }
+
+  /** Formats it for `console.log`. */
+  toString(): string {
+    const length = this.#rows === null ? "" : `${this.#rows.length} of `;
+    return `<tf.TensorArray ${length}${this.dtype}${shapeText(this.#elementShape)}>`;
+  }
 }
+showAs(TensorArray);
 
 /** Gives the elements the known shape of one. */
 function ofRows(flow: Tensor, row: PartialShape): Tensor {

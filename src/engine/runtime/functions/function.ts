@@ -1,4 +1,5 @@
 /** tf.function: traces a JavaScript function once per input signature, then runs the graph. */
+import { counted, showFunction, specsText } from "../../core/arrays/shown.ts";
 import { counter } from "../../core/collections/counter.ts";
 import { currentInterpreter, type OpInput, withRecorders } from "../../core/apply.ts";
 import { componentSpecs, CompositeTensor } from "../../core/composite.ts";
@@ -146,7 +147,7 @@ export function tracedFunction<A extends any[], R>(
     const { trace, inputs } = tracer.bind(args);
     return packResult(trace.result, callFunction(trace.concrete, inputs)) as R;
   };
-  return Object.defineProperties(call, {
+  const traced = Object.defineProperties(call, {
     async: {
       value: async (...args: A): Promise<R> => {
         const { trace, inputs } = tracer.bind(args);
@@ -156,9 +157,8 @@ export function tracedFunction<A extends any[], R>(
     },
     getConcreteFunction: { value: (...args: unknown[]) => tracer.concrete(args) },
     traceCount: { get: () => tracer.count },
-    [Symbol.for("Deno.customInspect")]: { value: () => tracer.text() },
-    [Symbol.for("nodejs.util.inspect.custom")]: { value: () => tracer.text() },
   }) as unknown as TracedFunction<A, R>;
+  return showFunction(traced, () => tracer.text());
 }
 
 /** True where the same variables are trainable as when it was traced. */
@@ -202,7 +202,7 @@ class Tracer {
 
   /** Text for `console.log`. */
   text(): string {
-    return `<tf.function ${this.#name}: ${this.count} trace${this.count === 1 ? "" : "s"}>`;
+    return `<tf.function ${this.#name}: ${counted(this.count, "trace")}>`;
   }
 
   /** Returns the trace for these arguments, and its inputs. */
@@ -272,11 +272,10 @@ class Tracer {
           ),
         ),
       );
-    return Object.assign(call, {
-      graph,
-      inputs,
-      outputs: outputs.map((t): Spec => ({ dtype: t.dtype, shape: t.staticShape })),
-    });
+    const results = outputs.map((t): Spec => ({ dtype: t.dtype, shape: t.staticShape }));
+    const text = () =>
+      `<concrete tf.function ${this.#name}: ${specsText(inputs)} -> ${specsText(results)}>`;
+    return showFunction(Object.assign(call, { graph, inputs, outputs: results }), text);
   }
 
   /**
