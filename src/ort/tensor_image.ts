@@ -57,7 +57,8 @@ export async function readImage(
   if (options?.tensorLayout === "NHWC") throw new Error("NHWC Tensor layout is not supported yet");
   const page = globalThis as unknown as Page;
   if (typeof image === "string") {
-    return elementsOf(drawn(await loadImage(page, image), options), options);
+    // As onnxruntime does, which resizes no image of a URL.
+    return elementsOf(drawn(await loadImage(page, image)), options);
   }
   if (typeof ImageData !== "undefined" && image instanceof ImageData) {
     return elementsOf(options === undefined ? image : placed(image, options), options);
@@ -161,26 +162,34 @@ interface ImageTensor {
   readonly data: unknown;
 }
 
+/** The planes that red, green, blue and alpha come from. onnxruntime takes those of "BGR" as they lie. */
+const SOURCES: Readonly<Record<ImageFormat, readonly number[]>> = { ...PLANES, BGR: PLANES.RGB };
+
 /** Returns a tensor of an image as pixels. Throws `Error` for a format that the tensor cannot have. */
-export function toImageData(
-  { dims, data }: ImageTensor,
-  { tensorLayout, format, norm }: TensorToImageOptions = {},
-): ImageData {
-  if (typeof ImageData === "undefined") throw new Error("Can not access image data");
-  const [width, height, count] = tensorLayout === "NHWC"
-    ? [dims[2], dims[1], dims[3]]
-    : [dims[3], dims[2], dims[1]];
+export function toImageData(tensor: ImageTensor, options?: TensorToImageOptions): ImageData {
+  const { dims } = tensor, count = options?.tensorLayout === "NHWC" ? dims[3] : dims[1];
+  const format = options?.format;
   if (
-    format !== undefined && (count === 4 && format !== "RGBA" ||
+    options !== undefined &&
+    (format !== undefined && count === 4 && format !== "RGBA" ||
       count === 3 && format !== "RGB" && format !== "BGR")
   ) {
     throw new Error("Tensor format doesn't match input tensor dims");
   }
+  return pixelsOf(tensor, options);
+}
+
+function pixelsOf(
+  { dims, data }: ImageTensor,
+  { tensorLayout, format = "RGB", norm }: TensorToImageOptions = {},
+): ImageData {
+  if (typeof ImageData === "undefined") throw new Error("Can not access image data");
+  const [width, height] = tensorLayout === "NHWC" ? [dims[2], dims[1]] : [dims[3], dims[2]];
   if (!(data instanceof Object) || Array.isArray(data)) {
     throw new TypeError("A tensor of an image holds numbers");
   }
   const mean = channels(norm?.mean, 255, 255), bias = channels(norm?.bias, 0, 0);
-  const planes = PLANES[format ?? "RGB"], stride = width * height;
+  const planes = SOURCES[format] ?? SOURCES.RGB, stride = width * height;
   const image = new ImageData(width, height), values = data as ArrayLike<number>;
   for (let c = 0; c < 4; c++) {
     for (let i = 0; i < stride; i++) {
@@ -194,7 +203,7 @@ export function toImageData(
 
 /** Draws a tensor of an image. Returns a `data:` URL. Throws `Error` outside of pages. */
 export function toDataUrl(tensor: ImageTensor, options?: TensorToImageOptions): string {
-  const image = toImageData(tensor, options);
+  const image = pixelsOf(tensor, options);
   const canvas = makeCanvas(image.width, image.height);
   canvas.context.putImageData(image, 0, 0);
   if (canvas.toDataURL === undefined) throw new Error("toDataURL is not supported");

@@ -4,31 +4,9 @@ import * as tf from "@weft/weft";
 import * as ort from "@weft/weft/ort";
 import { InferenceSession, Tensor } from "@weft/weft/ort";
 import { testOnDevices, testOnGpu } from "../devices.ts";
-import { floats, int64s, model, node, tensor, value } from "../onnx/make_model.ts";
+import { floats, model, node, tensor, value } from "../onnx/make_model.ts";
+import { assertMovesTokens, decode } from "./decode.ts";
 
-const WIDTH = 64, WORDS = 100;
-
-/** Some numbers that look random. */
-const weights = (n: number): Float32Array =>
-  Float32Array.from({ length: n }, (_, i) => Math.sin(i * i + 1));
-
-/** A decoder: it chooses the next token by all that came before, which it keeps. */
-const DECODER = model({
-  nodes: [
-    node("Gather", ["table", "ids"], ["new"]),
-    node("Concat", ["past", "new"], ["present"], { axis: 1n }),
-    node("ReduceMean", ["present", "axes"], ["mean"], { keepdims: 1n }),
-    node("MatMul", ["mean", "head"], ["logits"]),
-    node("ArgMax", ["logits"], ["next"], { axis: -1n, keepdims: 0n }),
-  ],
-  inputs: [value("ids", "int64", [1, "n"]), value("past", "float32", [1, "past", WIDTH])],
-  outputs: [value("next", "int64", [1, 1]), value("present", "float32", [1, "total", WIDTH])],
-  initialisers: [
-    tensor("table", [WORDS, WIDTH], weights(WORDS * WIDTH)),
-    tensor("head", [WIDTH, WORDS], weights(WIDTH * WORDS)),
-    tensor("axes", [1], int64s(1)),
-  ],
-});
 const AFFINE = model({
   nodes: [node("Mul", ["x", "w"], ["y"]), node("Neg", ["y"], ["z"])],
   inputs: [value("x", "float32", ["n", 2])],
@@ -38,46 +16,25 @@ const AFFINE = model({
 const providers = { cpu: ["wasm"], webgpu: ["webgpu"] };
 const onGpu = { executionProviders: ["webgpu"], preferredOutputLocation: "gpu-buffer" } as const;
 
-/** Tokens that the decoder chooses one after another, and what moved in the last steps. */
-async function decode(options: ort.SessionOptions, steps: number) {
-  const session = await InferenceSession.create(DECODER, options);
-  let past = new Tensor("float32", [], [1, 0, WIDTH]);
-  let token = 7n;
-  const tokens: bigint[] = [], moved: { toHost: number; toDevice: number }[] = [];
-  for (let i = 0; i < steps; i++) {
-    const step = async () => {
-      const { next, present } = await session.run({
-        ids: new Tensor("int64", [token], [1, 1]),
-        past,
-      });
-      past.dispose();
-      past = present as typeof past;
-      token = next.data[0] as bigint;
-      tokens.push(token);
-    };
-    const { bytesToHost: toHost, bytesToDevice: toDevice } = await tf.profile(step);
-    moved.push({ toHost, toDevice });
-  }
-  assertEquals(past.dims, [1, steps, WIDTH]);
-  const location = past.location;
-  past.dispose();
-  await session.release();
-  return { tokens, location, last: moved.slice(-4) };
-}
+const onGpuOf = (rest: ort.SessionOptions): ort.SessionOptions => ({
+  executionProviders: ["webgpu"],
+  ...rest,
+});
 
 testOnGpu("a decode loop on the GPU moves tokens alone", async () => {
   const wanted = await decode({ executionProviders: ["wasm"] }, 12);
-  const here = await decode({ executionProviders: ["webgpu"] }, 12);
-  const there = await decode({
-    executionProviders: ["webgpu"],
-    preferredOutputLocation: { present: "gpu-buffer" },
-  }, 12);
-  assertEquals([here.tokens, there.tokens], [wanted.tokens, wanted.tokens]);
+  const here = await decode(onGpuOf({}), 12);
+  const preferredOutputLocation = { present: "gpu-buffer" } as const;
+  const there = await decode(onGpuOf({ preferredOutputLocation }), 12);
+  const captured = await decode(
+    onGpuOf({ preferredOutputLocation, enableGraphCapture: true, enableProfiling: true }),
+    12,
+  );
+  for (const { tokens } of [here, there, captured]) assertEquals(tokens, wanted.tokens);
   assertEquals([wanted.location, here.location, there.location], ["cpu", "cpu", "gpu-buffer"]);
-  // The cache is 2 KB and more; a token is 8 bytes, and kernels have sizes as parameters.
-  for (const { toHost } of there.last) assert(toHost <= 16, `${toHost} bytes to the host`);
   for (const { toHost } of here.last) assert(toHost > 2000, `${toHost} bytes to the host`);
-  for (const { toDevice } of there.last) assert(toDevice <= 512, `${toDevice} bytes to the device`);
+  assertMovesTokens(there);
+  assertMovesTokens(captured);
 });
 
 testOnGpu("outputs stay on the GPU until they are read", async () => {

@@ -5,6 +5,7 @@
 import { assertEquals } from "@std/assert";
 import { findNode } from "../../tools/node.ts";
 import { HAS_WEBGPU } from "../devices.ts";
+import { differences } from "./differences.ts";
 import { install, type Installed } from "./packages/installed.ts";
 
 const EXPECTED = new URL("fixtures/packages.json", import.meta.url);
@@ -48,25 +49,6 @@ function run(
 
 /** Programs for a GPU, whose shaders take their time where it is emulated. */
 const ON_GPU = ["feature-extraction", "text-generation-llama"];
-
-/** Largest difference of numbers, relative to the largest of a list; above 1 for anything else that differs. */
-const MOST = 1e-3;
-
-/** Places where a told value differs from the wanted one. */
-function differences(got: unknown, want: unknown, path: string): string[] {
-  if (typeof want === "number" && typeof got === "number") {
-    return Math.abs(got - want) <= MOST * Math.max(1, Math.abs(want))
-      ? []
-      : [`${path}: ${got}, wanted ${want}`];
-  }
-  if (typeof want !== "object" || want === null || typeof got !== "object" || got === null) {
-    return got === want ? [] : [`${path}: ${got}, wanted ${want}`];
-  }
-  const keys = new Set([...Object.keys(want), ...Object.keys(got)]);
-  return [...keys].flatMap((key) =>
-    differences((got as Told)[key], (want as Told)[key], `${path}/${key}`)
-  ).slice(0, 5);
-}
 
 for (const name of Object.keys(PROGRAMS)) {
   const isTransformers = name.startsWith("transformers");

@@ -1,4 +1,5 @@
-/** Weft's ops without a public function, and small helpers of rules. Modules of ops that rules name alone are loaded here. */
+/** Weft's ops without a public function, and small helpers of rules. Modules of ops that rules and passes name alone are loaded here. */
+import "../../engine/ops/rows/attention.ts";
 import "../../tensorflow/ops/bits.ts";
 import "../../tensorflow/ops/scatter_fold.ts";
 import { apply, apply1, type OpInput } from "../../engine/core/apply.ts";

@@ -19,9 +19,10 @@ const PACKAGES: Readonly<Record<string, string>> = {
   "transformers-3": "npm:@huggingface/transformers@3.8.1",
 };
 
-/** Packages that Weft stands for, in a version that none of those above ask for. */
+/** Packages that Weft stands for. */
 const REPLACED = ["onnxruntime-common", "onnxruntime-node", "onnxruntime-web"];
-const VERSION = "1.99.0";
+/** Their version: none of the packages above asks for it. */
+export const VERSION = "1.99.0";
 
 const folder = new URL(".", import.meta.url);
 

@@ -3,6 +3,11 @@ import { type Attrs, inferOutputs, lookupOp } from "../../core/op.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import type { IrNode, IrValue } from "../ir.ts";
 
+/** True where an op is loaded. A bundler leaves out modules of ops that a program does not name, and so passes must not make them. */
+export function isLoaded(op: string): boolean {
+  return lookupOp(op) !== undefined;
+}
+
 /** Makes a node without outputs in the place of `like`. */
 export function addedNode(
   like: IrNode,

@@ -7,7 +7,7 @@ import { AttentionOf } from "../../core/attention.ts";
 import { argument, constant, type Expr } from "../../core/scalar/expr.ts";
 import { isConcrete, sameShape, type Shape, sizeOf } from "../../core/shape.ts";
 import { type IrGraph, type IrNode, type IrValue, isConstant } from "../ir.ts";
-import { addedNode } from "./added.ts";
+import { addedNode, isLoaded } from "./added.ts";
 import { formOf, type Mask } from "./attention_form.ts";
 import { causalOperand } from "./causal.ts";
 import type { Joined } from "./clusters.ts";
@@ -22,6 +22,7 @@ import {
   usesOf,
 } from "./pointwise_nodes.ts";
 
+const ATTENTION = "_FusedAttention";
 /** Most inputs beside queries, keys and values, within WebGPU's guaranteed number of buffers. */
 const MAX_MASKS = 4;
 /** Most nodes from a softmax to its product. */
@@ -37,6 +38,7 @@ export const attentionOptions: {
 
 /** Returns the graph with attention ops in place of their parts. */
 export function fuseAttention(ir: IrGraph, target: PassTarget): IrGraph {
+  if (!isLoaded(ATTENTION)) return ir;
   const { readers, held } = usesOf(ir);
   const taken = new Set<IrNode>();
   const joins: Joined[] = [];
@@ -132,7 +134,7 @@ class Finder {
       weights: weights.op === "arg" ? null : weights,
     });
     if (form === null) return null;
-    const node = addedNode(root, "_FusedAttention", form.inputs, {
+    const node = addedNode(root, ATTENTION, form.inputs, {
       T: "float32",
       Tmasks: form.inputs.slice(3).map((v) => v.dtype),
       form: new AttentionOf(form.form, root.outputs[0].shape as Shape),

@@ -5,7 +5,7 @@
  */
 import { NdArray } from "../../core/nd_array.ts";
 import { type IrGraph, type IrNode, type IrValue, isConstant } from "../ir.ts";
-import { addedNode, addedValue, constantNode } from "./added.ts";
+import { addedNode, addedValue, constantNode, isLoaded } from "./added.ts";
 import { type Joined, joinNodes } from "./clusters.ts";
 import { mayJoin } from "./cse.ts";
 import { joined, usesOf } from "./pointwise_nodes.ts";
@@ -194,6 +194,8 @@ function scaledFilter(channels: Channels, scale: Float64Array): NdArray | null {
   return result;
 }
 
+const BATCH_NORM = "_BatchNorm";
+
 /**
  * Replaces inference batch normalization by a pointwise op, which can be fused, where the further outputs are unused.
  */
@@ -202,7 +204,7 @@ function withPlainNorms(ir: IrGraph): IrGraph {
     def.name === "FusedBatchNormV3" && attrs.is_training === false && attrs.T === "float32" &&
     outputs[0].shape !== null
   );
-  if (norms.length === 0) return ir;
+  if (norms.length === 0 || !isLoaded(BATCH_NORM)) return ir;
   const read = new Set([...ir.fetches, ...ir.nodes.flatMap((n) => n.inputs)]);
   const joins = norms.filter((n) => !n.outputs.slice(1).some((v) => read.has(v))).map((node) => {
     const [x, scale, offset, mean, variance] = node.inputs;
@@ -214,7 +216,7 @@ function withPlainNorms(ir: IrGraph): IrGraph {
     const { epsilon } = node.attrs;
     return {
       members: [node],
-      node: addedNode(node, "_BatchNorm", [x, ...operands], { T: "float32", epsilon }),
+      node: addedNode(node, BATCH_NORM, [x, ...operands], { T: "float32", epsilon }),
       outputs: node.outputs.slice(0, 1),
     };
   });

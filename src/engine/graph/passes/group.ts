@@ -7,7 +7,7 @@ import { argument } from "../../core/scalar/expr.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { isConcrete, sizeOf } from "../../core/shape.ts";
 import { type IrGraph, type IrNode, type IrValue, isConstant } from "../ir.ts";
-import { addedNode } from "./added.ts";
+import { addedNode, isLoaded } from "./added.ts";
 import { Clusters, type Joined, joinNodes } from "./clusters.ts";
 import { mayJoin } from "./cse.ts";
 import { isReduction } from "./pointwise_nodes.ts";
@@ -17,6 +17,8 @@ const MAX_MEMBERS = 16;
 /** Maximum rows that one invocation sums: a longer sum deserves dispatches of its own. */
 const MAX_ROWS = 1024;
 
+const COLUMN_SUM = "_GroupedColumnSum", UPDATE = "_GroupedUpdate";
+
 /** Returns the graph with updates that differ in their arrays only grouped, and small column sums grouped. */
 export function groupAlike(ir: IrGraph): IrGraph {
   const groups = new Map<string, IrNode[][]>();
@@ -24,7 +26,7 @@ export function groupAlike(ir: IrGraph): IrGraph {
   const clusters = new Clusters(ir);
   for (const node of ir.nodes) {
     const isRule = isUpdate(node);
-    if (!isRule && !isColumnSum(node)) continue;
+    if (!isRule && !isColumnSum(node) || !isLoaded(isRule ? UPDATE : COLUMN_SUM)) continue;
     const key = isRule ? ruleOf(node, numbers) : `sums@${node.device}`;
     const lists = groups.get(key) ?? [];
     groups.set(key, lists);
@@ -64,7 +66,7 @@ function sumOf(node: IrNode): "sum" | "mean" | null {
 function columnSumNode(members: readonly IrNode[]): IrNode {
   const scaleOf = (m: IrNode): number =>
     sumOf(m) === "mean" ? 1 / (m.inputs[0].shape![0] as number) : 1;
-  return addedNode(members[0], "_GroupedColumnSum", members.map((m) => m.inputs[0]), {
+  return addedNode(members[0], COLUMN_SUM, members.map((m) => m.inputs[0]), {
     N: members.length,
     T: "float32",
     shapes: members.map((m) => m.outputs[0].shape),
@@ -102,7 +104,7 @@ function updateNode(members: readonly IrNode[]): IrNode {
   // The rule's arguments: scalars come first, then one member's arrays.
   const args = first.inputs.map((v, i) => argument(scalar(v, i) ? s++ : scalars.length + a++));
   const inputs = [...scalars, ...arrays.flat()];
-  return addedNode(first, "_GroupedUpdate", inputs, {
+  return addedNode(first, UPDATE, inputs, {
     Tin: inputs.map((v) => v.dtype),
     Tout: members.flatMap((m) => m.outputs.map((v) => v.dtype)),
     exprs: (first.def.meaning as MeaningOf<"update">).exprs(args, first.attrs),

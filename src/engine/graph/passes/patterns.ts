@@ -3,6 +3,7 @@
  */
 import type { NdArray } from "../../core/nd_array.ts";
 import { type IrGraph, type IrNode, type IrValue, isConstant } from "../ir.ts";
+import { isLoaded } from "./added.ts";
 import type { Joined } from "./clusters.ts";
 import { mayJoin } from "./cse.ts";
 import { joined, usesOf } from "./pointwise_nodes.ts";
@@ -101,6 +102,8 @@ function numberOf({ node, dtype }: IrValue): number | null {
 
 /** A pattern and its replacement: a node with inputs from the match, and the outputs after the first. */
 export interface Rule {
+  /** The op that it makes: without that, matches stay. */
+  readonly makes: string;
   readonly pattern: Pattern;
   /** Returns null if the match must stay. */
   readonly replace: (match: Match, root: IrNode) => IrNode | null;
@@ -110,7 +113,7 @@ export interface Rule {
 export function applyRules(ir: IrGraph, rules: readonly Rule[]): IrGraph {
   const { readers, held } = usesOf(ir);
   const taken = new Set<IrNode>();
-  const joins: Joined[] = [];
+  const joins: Joined[] = [], usable = rules.filter(({ makes }) => isLoaded(makes));
   const isApart = (nodes: ReadonlySet<IrNode>, root: IrNode): boolean =>
     [...nodes].every((n) =>
       !taken.has(n) && n.device === root.device &&
@@ -118,7 +121,7 @@ export function applyRules(ir: IrGraph, rules: readonly Rule[]): IrGraph {
     );
   for (const node of [...ir.nodes].reverse()) {
     if (taken.has(node) || node.outputs.length !== 1) continue;
-    for (const { pattern, replace } of rules) {
+    for (const { pattern, replace } of usable) {
       const match = new Match();
       if (!pattern(node.outputs[0], match) || !isApart(match.nodes, node)) continue;
       const made = replace(match, node);

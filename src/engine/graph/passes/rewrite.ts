@@ -56,6 +56,8 @@ const row = (name: string): Pattern =>
 const scale = row("scale"), offset = row("offset");
 const factor = named("factor", op("Mul", [deviation, scale], true));
 
+const LAYER_NORM = "_LayerNorm", CROSS_ENTROPY = "SoftmaxCrossEntropyWithLogits";
+
 /** Replaces a match by one op of these inputs; attributes that the inputs imply are left out. */
 function by(
   name: string,
@@ -68,7 +70,7 @@ function by(
   };
 }
 
-const layerNorm = by("_LayerNorm", (match, root) => {
+const layerNorm = by(LAYER_NORM, (match, root) => {
   const x = match.get("x"), columns = x.shape!.at(-1);
   if (columns === null || columns === undefined) return null;
   const vector = (name: string, otherwise: number): IrValue | null => {
@@ -90,21 +92,24 @@ const crossEntropy: Rule["replace"] = (match, root) => {
   const logits = match.get("logits"), labels = match.get("labels");
   // With unknown extents, either may be broadcast to the other: the op refuses that.
   if (!isConcrete(logits.shape) || !sameShape(logits.shape, labels.shape)) return null;
-  const node = by("SoftmaxCrossEntropyWithLogits", () => [logits, labels])(match, root)!;
+  const node = by(CROSS_ENTROPY, () => [logits, labels])(match, root)!;
   return { ...node, outputs: [{ ...logits, node, index: 1, promised: false }] };
 };
 
 const RULES: readonly Rule[] = [
   {
+    makes: "Softmax",
     pattern: op("RealDiv|Div", [powers, reduceLast("Sum", powers)]),
     replace: by("Softmax", (m) => [m.get("x")]),
   },
   {
+    makes: "LogSoftmax",
     pattern: op("Sub", [shifted, op("Log", [reduceLast("Sum", powers)])]),
     replace: by("LogSoftmax", (m) => [m.get("x")]),
   },
   {
     // As tf.nn.batch_normalization of tf.nn.moments is written.
+    makes: LAYER_NORM,
     pattern: op("AddV2|Add", [
       op("Mul", [x, factor], true),
       op("Sub", [offset, op("Mul", [mean, factor], true)]),
@@ -112,18 +117,21 @@ const RULES: readonly Rule[] = [
     replace: layerNorm,
   },
   {
+    makes: LAYER_NORM,
     pattern: op("AddV2|Add", [op("Mul", [standard, scale], true), offset], true),
     replace: layerNorm,
   },
   {
+    makes: LAYER_NORM,
     pattern: op("AddV2|Add", [op("Mul", [centred, factor], true), offset], true),
     replace: layerNorm,
   },
-  { pattern: standard, replace: layerNorm },
+  { makes: LAYER_NORM, pattern: standard, replace: layerNorm },
 ];
 
 /** The loss from log-probabilities. */
 const LOSSES: readonly Rule[] = [{
+  makes: CROSS_ENTROPY,
   pattern: op("Neg", [
     reduceLast(
       "Sum",
