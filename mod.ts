@@ -230,6 +230,8 @@ export * as io from "./src/library/io/mod.ts";
 // train
 /** Optimizers. */
 export * as train from "./src/library/train/mod.ts";
+/** Metrics that accumulate on the device. */
+export * as metrics from "./src/library/metrics/mod.ts";
 export { Optimizer, type OptimizerConfig } from "./src/library/train/optimizer.ts";
 export {
   AdadeltaOptimizer,

@@ -148,6 +148,10 @@ export const AREAS: Readonly<Record<string, Area>> = {
     rooms: {
       io: { holds: "files; checkpoints", imports: ["engine"] },
       train: { holds: "optimizers", imports: ["engine", "library/io"] },
+      metrics: {
+        holds: "metrics that accumulate on the device",
+        imports: ["engine", "library/train"],
+      },
       data: {
         holds: "datasets: stages that pull from each other and can say where they stand",
         imports: ["engine", "library/io"],

@@ -315,7 +315,7 @@ const checkOneCycle = optionCheck<OneCycleOptions>("oneCycle", {
  * ```ts
  * import * as tf from "@weft/weft";
  * import { assertEquals } from "@std/assert";
- * const rate = tf.train.schedules.oneCycle(1, 11, { warmupPart: 0.6, divFactor: 4 });
+ * const rate = tf.train.schedules.oneCycle(1, 10, { warmupPart: 0.6, divFactor: 4 });
  * assertEquals([0, 5].map((step) => Math.round(rate(step) * 1000) / 1000), [0.25, 1]);
  * ```
  */

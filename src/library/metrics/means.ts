@@ -1,0 +1,298 @@
+/** Metrics that are means of a value of each sample. */
+
+import { optionCheck, wantNumber } from "../../engine/core/arguments.ts";
+import { ValueError } from "../../engine/core/errors.ts";
+import type { Tensor } from "../../engine/core/tensor.ts";
+import { cast } from "../../engine/ops/array/cast.ts";
+import { oneHot } from "../../engine/ops/array/ranges.ts";
+import { size, squeeze } from "../../engine/ops/array/view.ts";
+import { add, divNoNan, mul, neg, sub } from "../../engine/ops/pointwise/arithmetic.ts";
+import { equal, greater, less } from "../../engine/ops/pointwise/compare.ts";
+import { exp, log } from "../../engine/ops/pointwise/exponential.ts";
+import { sqrt, square } from "../../engine/ops/pointwise/power.ts";
+import { abs } from "../../engine/ops/pointwise/rounding.ts";
+import { clipByValue, maximum } from "../../engine/ops/pointwise/select.ts";
+import { argMax } from "../../engine/ops/reduce/arg_reduce.ts";
+import { mean as meanOf, sum as sumOf } from "../../engine/ops/reduce/reduce.ts";
+import { logSumExp } from "../../engine/ops/reduce/reduce_derived.ts";
+import {
+  LabelMetric,
+  type MetricRule,
+  type MetricState,
+  ValueMetric,
+  wantSameShape,
+} from "./metric.ts";
+
+/** Keras's least probability. */
+const EPSILON = 1e-7;
+
+/** Sum of values times weights, and of the weights; values of more axes than weights are averaged over the last of them. */
+export function weighted(values: Tensor, weight: Tensor | null): { total: Tensor; count: Tensor } {
+  if (weight === null) return { total: sumOf(values), count: cast(size(values), "float32") };
+  const missing = weight.rank - values.rank;
+  const own = missing === 1 && weight.staticShape?.at(-1) === 1 ? squeeze(weight, [-1]) : weight;
+  if (own.rank > values.rank) {
+    throw new ValueError(
+      `Cannot update a metric: sampleWeight has rank ${weight.rank}, the values of the samples ${values.rank}`,
+    );
+  }
+  const axes = Array.from({ length: values.rank - own.rank }, (_, i) => own.rank + i);
+  const each = axes.length === 0 ? values : meanOf(values, axes);
+  const products = mul(each, own), ones = add(mul(each, 0), own);
+  return { total: sumOf(products), count: sumOf(ones) };
+}
+
+function meanRule(finish: (mean: Tensor) => Tensor = (x) => x): MetricRule {
+  return {
+    state: { total: [], count: [] },
+    result: ({ total, count }) => finish(divNoNan(total, count)),
+  };
+}
+
+/** A mean over samples of a function of labels and predictions. */
+function meanMetric(
+  name: string,
+  valueOf: (yTrue: Tensor, yPred: Tensor) => Tensor,
+  finish?: (mean: Tensor) => Tensor,
+): LabelMetric {
+  return new LabelMetric(
+    name,
+    meanRule(finish),
+    (yTrue, yPred, weight): MetricState => weighted(valueOf(yTrue, yPred), weight),
+  );
+}
+
+/** The same of labels and predictions of one shape. */
+function meanOfSame(
+  name: string,
+  valueOf: (yTrue: Tensor, yPred: Tensor) => Tensor,
+  finish?: (mean: Tensor) => Tensor,
+): LabelMetric {
+  return meanMetric(name, (yTrue, yPred) => {
+    wantSameShape(name, yTrue, yPred);
+    return valueOf(yTrue, yPred);
+  }, finish);
+}
+
+/** Mean over the last axis, where it is not that of samples. */
+function overLast(x: Tensor): Tensor {
+  return x.rank < 2 ? x : meanOf(x, -1);
+}
+
+/**
+ * Mean of values. Follows Keras's `Mean`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * using loss = tf.metrics.mean();
+ * loss.updateState([1, 2]);
+ * loss.updateState(9, { sampleWeight: 2 });
+ * assertEquals(loss.result().item(), 5.25);
+ * loss.resetState();
+ * assertEquals(loss.result().item(), 0);
+ * ```
+ */
+export function mean(): ValueMetric {
+  return new ValueMetric("mean", meanRule(), weighted);
+}
+
+/** Sum of values. Follows Keras's `Sum`. */
+export function sum(): ValueMetric {
+  return new ValueMetric(
+    "sum",
+    { state: { total: [] }, result: ({ total }) => add(total, 0) },
+    (values, weight) => ({ total: weighted(values, weight).total }),
+  );
+}
+
+/**
+ * Part of predictions that equal their labels. Follows Keras's `Accuracy`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * using accuracy = tf.metrics.accuracy();
+ * accuracy.updateState([1, 2, 3, 4], [1, 2, 0, 4]);
+ * assertEquals(accuracy.result().item(), 0.75);
+ * ```
+ */
+export function accuracy(): LabelMetric {
+  return meanOfSame("accuracy", (y, p) => overLast(cast(equal(y, p), "float32")));
+}
+
+/** Part of predictions on the label's side of a threshold. Follows Keras's `BinaryAccuracy`. */
+export function binaryAccuracy(threshold = 0.5): LabelMetric {
+  wantNumber(threshold, "threshold", "binaryAccuracy");
+  return meanOfSame(
+    "binaryAccuracy",
+    (y, p) => overLast(cast(equal(y, cast(greater(p, threshold), "float32")), "float32")),
+  );
+}
+
+/** Part of samples whose greatest prediction is that of the greatest label. Follows Keras's `CategoricalAccuracy`. */
+export function categoricalAccuracy(): LabelMetric {
+  return meanOfSame(
+    "categoricalAccuracy",
+    (y, p) => cast(equal(argMax(y, -1), argMax(p, -1)), "float32"),
+  );
+}
+
+/** Labels of classes without a last axis of 1 that the predictions do not have. */
+function classesOf(y: Tensor, p: Tensor): Tensor {
+  return y.rank === p.rank && y.staticShape?.at(-1) === 1 ? squeeze(y, [-1]) : y;
+}
+
+/** Part of samples whose greatest prediction is that of the label, a number of a class. Follows Keras's `SparseCategoricalAccuracy`. */
+export function sparseCategoricalAccuracy(): LabelMetric {
+  return meanMetric(
+    "sparseCategoricalAccuracy",
+    (y, p) => cast(equal(cast(classesOf(y, p), "int32"), cast(argMax(p, -1), "int32")), "float32"),
+  );
+}
+
+/** 1 where fewer than `k` classes have a greater prediction than the label's. */
+function amongTop(labels: Tensor, p: Tensor, k: number): Tensor {
+  const own = sumOf(mul(p, labels), -1, true);
+  const above = sumOf(cast(greater(p, own), "float32"), -1);
+  return cast(less(above, k), "float32");
+}
+
+function checkCount(k: number, fn: string): void {
+  wantNumber(k, "k", fn);
+  if (!Number.isInteger(k) || k < 1) {
+    throw new ValueError(`Cannot make ${fn}(): k must be a whole number above 0, received ${k}`);
+  }
+}
+
+/** Depth of one-hot labels. */
+function depthOf(p: Tensor, name: string): number {
+  const depth = p.staticShape?.at(-1);
+  if (typeof depth === "number") return depth;
+  throw new ValueError(`Cannot update metric '${name}': the number of classes must be known`);
+}
+
+/** Part of samples whose label is among the `k` greatest predictions. Follows Keras's `TopKCategoricalAccuracy`. */
+export function topKCategoricalAccuracy(k = 5): LabelMetric {
+  checkCount(k, "topKCategoricalAccuracy");
+  const name = "topKCategoricalAccuracy";
+  return meanOfSame(
+    name,
+    (y, p) => amongTop(oneHot(cast(argMax(y, -1), "int32"), depthOf(p, name)), p, k),
+  );
+}
+
+/** Part of samples whose label, a number of a class, is among the `k` greatest predictions. Follows Keras's `SparseTopKCategoricalAccuracy`. */
+export function sparseTopKCategoricalAccuracy(k = 5): LabelMetric {
+  checkCount(k, "sparseTopKCategoricalAccuracy");
+  const name = "sparseTopKCategoricalAccuracy";
+  return meanMetric(
+    name,
+    (y, p) => amongTop(oneHot(cast(classesOf(y, p), "int32"), depthOf(p, name)), p, k),
+  );
+}
+
+/** Mean of squared distances. Follows Keras's `MeanSquaredError`. */
+export function meanSquaredError(): LabelMetric {
+  return meanOfSame("meanSquaredError", (y, p) => overLast(square(sub(p, y))));
+}
+
+/** Root of the mean of squared distances. Follows Keras's `RootMeanSquaredError`. */
+export function rootMeanSquaredError(): LabelMetric {
+  return meanOfSame("rootMeanSquaredError", (y, p) => overLast(square(sub(p, y))), sqrt);
+}
+
+/** Mean of distances. Follows Keras's `MeanAbsoluteError`. */
+export function meanAbsoluteError(): LabelMetric {
+  return meanOfSame("meanAbsoluteError", (y, p) => overLast(abs(sub(p, y))));
+}
+
+/** Mean of distances in parts of 100 of the labels. Follows Keras's `MeanAbsolutePercentageError`. */
+export function meanAbsolutePercentageError(): LabelMetric {
+  return meanOfSame(
+    "meanAbsolutePercentageError",
+    (y, p) => mul(overLast(abs(divNoNan(sub(y, p), maximum(abs(y), EPSILON)))), 100),
+  );
+}
+
+/** Mean cosine between labels and predictions along the last axis. Follows Keras's `CosineSimilarity`. */
+export function cosineSimilarity(): LabelMetric {
+  const unit = (x: Tensor): Tensor =>
+    mul(x, divNoNan(1, sqrt(maximum(sumOf(square(x), -1, true), EPSILON ** 2))));
+  return meanOfSame("cosineSimilarity", (y, p) => sumOf(mul(unit(y), unit(p)), -1));
+}
+
+/** Options of cross entropies. */
+export interface CrossentropyOptions {
+  /** True where predictions are logits, not probabilities. Default false. */
+  readonly fromLogits?: boolean;
+}
+
+function logitsOption(fn: string, options: CrossentropyOptions, otherwise = false): boolean {
+  optionCheck<CrossentropyOptions>(fn, { fromLogits: true })(options);
+  return options.fromLogits ?? otherwise;
+}
+
+/** Mean cross entropy of probabilities and labels of 0 or 1. Follows Keras's `BinaryCrossentropy`. */
+export function binaryCrossentropy(options: CrossentropyOptions = {}): LabelMetric {
+  const fromLogits = logitsOption("binaryCrossentropy", options);
+  return meanOfSame("binaryCrossentropy", (y, p) => {
+    if (fromLogits) {
+      const soft = log(add(exp(neg(abs(p))), 1));
+      return overLast(add(sub(maximum(p, 0), mul(p, y)), soft));
+    }
+    const q = clipByValue(p, EPSILON, 1 - EPSILON);
+    return overLast(neg(add(mul(y, log(q)), mul(sub(1, y), log(sub(1, q))))));
+  });
+}
+
+/** Logarithms of probabilities along the last axis. */
+function logOf(p: Tensor, fromLogits: boolean): Tensor {
+  if (fromLogits) return sub(p, logSumExp(p, -1, true));
+  return log(clipByValue(divNoNan(p, sumOf(p, -1, true)), EPSILON, 1 - EPSILON));
+}
+
+/** Mean cross entropy of probabilities of classes and labels of one-hot vectors. Follows Keras's `CategoricalCrossentropy`. */
+export function categoricalCrossentropy(options: CrossentropyOptions = {}): LabelMetric {
+  const fromLogits = logitsOption("categoricalCrossentropy", options);
+  return meanOfSame(
+    "categoricalCrossentropy",
+    (y, p) => neg(sumOf(mul(y, logOf(p, fromLogits)), -1)),
+  );
+}
+
+function sparseEntropy(
+  name: string,
+  fromLogits: boolean,
+  finish?: (mean: Tensor) => Tensor,
+): LabelMetric {
+  return meanMetric(name, (y, p) => {
+    const labels = oneHot(cast(classesOf(y, p), "int32"), depthOf(p, name));
+    return neg(sumOf(mul(labels, logOf(p, fromLogits)), -1));
+  }, finish);
+}
+
+/** Mean cross entropy of probabilities of classes and labels that are their numbers. Follows Keras's `SparseCategoricalCrossentropy`. */
+export function sparseCategoricalCrossentropy(options: CrossentropyOptions = {}): LabelMetric {
+  const name = "sparseCategoricalCrossentropy";
+  return sparseEntropy(name, logitsOption(name, options));
+}
+
+/**
+ * Perplexity of a language model: `exp` of the mean cross entropy, of logits unless `fromLogits: false` says otherwise. A
+ * `sampleWeight` of 0 leaves a token out. Follows KerasHub's `Perplexity`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * using perplexity = tf.metrics.perplexity();
+ * perplexity.updateState([[0, 3]], tf.zeros([1, 2, 4]));
+ * assertEquals(Math.round(perplexity.result().item() * 1000), 4000);
+ * ```
+ */
+export function perplexity(options: CrossentropyOptions = {}): LabelMetric {
+  return sparseEntropy("perplexity", logitsOption("perplexity", options, true), exp);
+}
