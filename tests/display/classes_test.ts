@@ -82,6 +82,11 @@ const SHOWN: Readonly<Record<string, readonly [make: () => unknown, text: string
     () => new tf.train.ExponentialMovingAverage(0.9),
     "<tf.train.ExponentialMovingAverage decay=0.9: 0 variables>",
   ],
+  "a chain of transformations": [
+    () => tf.train.chain(tf.train.transforms.clip(1), tf.train.transforms.scaleByLearningRate(2)),
+    "<Chain learningRate=2: 0 steps>",
+  ],
+  "a metric": [() => tf.metrics.precision(), "<tf.metrics.precision: truePositives [1], all [1]>"],
   "an optimizer of version 1": [
     () => new v1.train.AdamOptimizer(0.1),
     "<tf.compat.v1.train.Optimizer 'Adam'>",

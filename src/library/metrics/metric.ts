@@ -2,8 +2,8 @@
 import { optionCheck } from "../../engine/core/arguments.ts";
 import { compose, withInterpreter } from "../../engine/core/apply.ts";
 import { ValueError } from "../../engine/core/errors.ts";
-import { sameShape, shapeText } from "../../engine/core/shape.ts";
-import { isConcrete } from "../../engine/core/shape.ts";
+import { showAs } from "../../engine/core/arrays/shown.ts";
+import { isConcrete, sameShape, shapeText } from "../../engine/core/shape.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
 import { fill } from "../../engine/ops/array/creation.ts";
@@ -123,7 +123,16 @@ export abstract class Metric {
   [Symbol.dispose](): void {
     this.dispose();
   }
+
+  /** Formats the name and the shapes of the state. */
+  toString(): string {
+    const state = Object.entries(this.#rule.state).map(([key, shape]) =>
+      `${key} ${shapeText(shape)}`
+    );
+    return `<tf.metrics.${this.name}: ${state.join(", ")}>`;
+  }
 }
+showAs(Metric);
 
 /** A metric of values. */
 export class ValueMetric extends Metric {
