@@ -310,7 +310,7 @@ testOnDevices("L1 a body that waits does not hold up what needs no waiting", asy
   assertEquals(log, ["quick", "after quick", "slow", "after slow"]);
 });
 
-testOnDevices("L1 thousands of runs with gradients in flight at once are all right", async () => {
+testOnDevices("L1 very many runs with gradients in flight at once are all right", async () => {
   await using g = open(() => {
     const x = tf.placeholder("float32", [], "x");
     const y = tf.pyFunction(
@@ -327,7 +327,7 @@ testOnDevices("L1 thousands of runs with gradients in flight at once are all rig
   await g.sess.run(g.parts, { feeds: { "x:0": 1 } });
   const before = totals();
   let wrong = 0, failed = 0;
-  await Promise.all(Array.from({ length: effort(2000, 5000) }, async (_, i) => {
+  await Promise.all(Array.from({ length: effort(500, 5000) }, async (_, i) => {
     const v = i % 1000;
     try {
       const [y, dx, dx2] = await g.sess.run(g.parts, { feeds: { "x:0": v } });
