@@ -157,6 +157,7 @@ export {
   numpyFunctionAsync,
   type NumpyFunctionOptions,
   pyFunc,
+  type PyFuncForms,
   type PyFuncOptions,
   type ScriptResult,
 } from "./src/engine/script/numpy_function.ts";

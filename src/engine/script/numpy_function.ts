@@ -10,7 +10,7 @@ import type { Operation } from "../graph/operation.ts";
 import type { TensorSpec } from "../core/tensor_spec.ts";
 import { callAsync, callOrDecorate, callScript, readArguments, type ScriptKind } from "./call.ts";
 import { checkCallable, makeScript, type ScriptVjp, type ShapeFunction } from "./script.ts";
-import type { ArrayBody, ScriptInput } from "./body_types.ts";
+import type { ArrayBody, BodyArguments, ScriptInput } from "./body_types.ts";
 import type { WorkerOption } from "./workers/worker_body.ts";
 import { PyFunc, PyFuncStateless } from "./script_ops.ts";
 import { outputsOf, parseTout, type Tout } from "./tout.ts";
@@ -182,6 +182,46 @@ export function numpyFunctionAsync<const T extends Tout, const I extends readonl
   return callAsync(NUMPY_FUNCTION, call) as Promise<ScriptResult<T>>;
 }
 
+/** The forms of {@linkcode pyFunc}, whose bodies get arrays of kind `Leaf`. */
+export interface PyFuncForms<Leaf> {
+  /** The arguments, then options. */
+  <const T extends Tout, const I extends readonly ScriptInput[]>(
+    func: NoInfer<(...args: BodyArguments<I, Leaf>) => unknown>,
+    inp: I,
+    Tout: T,
+    options?: PyFuncOptions,
+  ): ScriptResult<T>;
+  /** The arguments in TensorFlow's order. */
+  <const T extends Tout, const I extends readonly ScriptInput[]>(
+    func: NoInfer<(...args: BodyArguments<I, Leaf>) => unknown>,
+    inp: I,
+    Tout: T,
+    stateful?: boolean,
+    name?: string,
+  ): ScriptResult<T>;
+}
+
+const checkPyFuncOptions = optionCheck<PyFuncOptions>("pyFunc", COMMON);
+
+/** Returns the `pyFunc` of a `numpyFunction`. */
+export function pyFuncOf<Leaf>(
+  numpyFunction: (func: never, inp: never, tout: never, options: PyFuncOptions) => unknown,
+): PyFuncForms<Leaf> {
+  const pyFunc = (
+    func: unknown,
+    inp: unknown,
+    tout: unknown,
+    options: PyFuncOptions | boolean = {},
+    name?: string,
+  ): unknown => {
+    const given = typeof options === "boolean" ? { stateful: options } : options;
+    checkPyFuncOptions(given);
+    const all = name === undefined ? given : { ...given, name };
+    return numpyFunction(func as never, inp as never, tout as never, all);
+  };
+  return pyFunc as PyFuncForms<Leaf>;
+}
+
 /**
  * Makes a script op as {@linkcode numpyFunction} does, in TensorFlow 1's spelling; the last arguments may also come in
  * TensorFlow's order: `pyFunc(func, inp, Tout, stateful, name)`. Follows `tf.compat.v1.py_func`. Throws as {@linkcode
@@ -195,41 +235,7 @@ export function numpyFunctionAsync<const T extends Tout, const I extends readonl
  * assertEquals([a.item(), b.item()], [1, 2]);
  * ```
  */
-export function pyFunc<const T extends Tout, const I extends readonly ScriptInput[]>(
-  func: NoInfer<ArrayBody<I>>,
-  inp: I,
-  Tout: T,
-  options?: PyFuncOptions,
-): ScriptResult<T>;
-/** The arguments in TensorFlow's order. */
-export function pyFunc<const T extends Tout, const I extends readonly ScriptInput[]>(
-  func: NoInfer<ArrayBody<I>>,
-  inp: I,
-  Tout: T,
-  stateful?: boolean,
-  name?: string,
-): ScriptResult<T>;
-export function pyFunc<const T extends Tout, const I extends readonly ScriptInput[]>(
-  func: NoInfer<ArrayBody<I>>,
-  inp: I,
-  Tout: T,
-  options?: PyFuncOptions | boolean,
-  name?: string,
-): ScriptResult<T> {
-  return numpyFunction(func, inp, Tout, pyFuncOptions(options, name));
-}
-
-const checkPyFuncOptions = optionCheck<PyFuncOptions>("pyFunc", COMMON);
-
-/** Returns the options of a call of {@linkcode pyFunc} in either order. */
-export function pyFuncOptions(
-  options: PyFuncOptions | boolean | undefined,
-  name: string | undefined,
-): PyFuncOptions {
-  const given = typeof options === "boolean" ? { stateful: options } : options ?? {};
-  checkPyFuncOptions(given);
-  return name === undefined ? given : { ...given, name };
-}
+export const pyFunc: PyFuncForms<"array"> = pyFuncOf(numpyFunction);
 
 /** Options of {@linkcode contribPyFunc}. */
 export interface ContribPyFuncOptions extends PyFuncOptions {

@@ -9,8 +9,8 @@ import {
   numpyFunction as baseNumpyFunction,
   numpyFunctionAsync as baseNumpyFunctionAsync,
   type NumpyFunctionOptions as BaseOptions,
-  type PyFuncOptions,
-  pyFuncOptions,
+  type PyFuncForms,
+  pyFuncOf,
   type ScriptResult,
 } from "../../engine/script/numpy_function.ts";
 import {
@@ -134,29 +134,7 @@ export async function numpyFunctionAsync<
  * assertEquals([low.item(), high.item()], [1, 3]);
  * ```
  */
-export function pyFunc<const T extends Tout, const I extends readonly ScriptInput[]>(
-  func: NoInfer<NumpyBody<I>>,
-  inp: I,
-  Tout: T,
-  options?: PyFuncOptions,
-): ScriptResult<T>;
-/** The arguments in TensorFlow's order. */
-export function pyFunc<const T extends Tout, const I extends readonly ScriptInput[]>(
-  func: NoInfer<NumpyBody<I>>,
-  inp: I,
-  Tout: T,
-  stateful?: boolean,
-  name?: string,
-): ScriptResult<T>;
-export function pyFunc<const T extends Tout, const I extends readonly ScriptInput[]>(
-  func: NoInfer<NumpyBody<I>>,
-  inp: I,
-  Tout: T,
-  options?: PyFuncOptions | boolean,
-  name?: string,
-): ScriptResult<T> {
-  return numpyFunction(func, inp, Tout, pyFuncOptions(options, name));
-}
+export const pyFunc: PyFuncForms<NDArray> = pyFuncOf(numpyFunction);
 
 /**
  * Is `tf.registerScript` for a body of numpy-ts arrays: calls of it through {@linkcode numpyFunction} and {@linkcode
