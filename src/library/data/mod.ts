@@ -242,3 +242,11 @@ function sourcesOf(datasets: readonly Dataset<unknown>[], fn: string): Source[] 
     throw wrongArgument(dataset, `datasets[${i}]`, fn, "a Dataset");
   });
 }
+export {
+  type ProgressCallback,
+  progressCallback,
+  type ProgressCallbackOptions,
+  type ProgressLogs,
+  type ProgressOptions,
+  type ProgressStream,
+} from "./parts/progress.ts";

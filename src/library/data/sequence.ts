@@ -25,6 +25,7 @@ import {
   skipSource,
   takeSource,
 } from "./order.ts";
+import { type ProgressOptions, progressSource } from "./parts/progress.ts";
 import { prefetchSource } from "./prefetch.ts";
 import { type ShuffleOptions, shuffleSource } from "./shuffle.ts";
 import { diskCacheSource, type SnapshotOptions, writeSnapshot } from "./snapshot.ts";
@@ -246,6 +247,22 @@ export abstract class Sequence<E> implements AsyncIterable<E & Disposable> {
     const show = (element: Element): HostOf<E> =>
       handOutHost(element, structure, isFresh) as HostOf<E>;
     return new DatasetIterator(this.source, show, state);
+  }
+
+  /**
+   * The same elements, and a line on standard error that tells how far a pass is: its count, its rate and the time that is left.
+   * Where that is no terminal, nothing is written. Throws `TypeError` for unknown options.
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * import { assertEquals } from "@std/assert";
+   * const batches = tf.data.range(10).batch(5).progress({ label: "reading" });
+   * assertEquals((await batches.toArray()).length, 2);
+   * ```
+   */
+  progress(options: ProgressOptions = {}): this {
+    return this.stage(progressSource(this.source, options));
   }
 
   /** Resolves with all elements at once; the caller owns them. */
