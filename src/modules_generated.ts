@@ -603,6 +603,7 @@ import "./library/io/crc.ts";
 import "./library/data/state.ts";
 import "./library/data/iterator.ts";
 import "./library/data/order.ts";
+import "./library/data/parts/progress.ts";
 import "./library/data/random.ts";
 import "./library/data/shuffle.ts";
 import "./library/io/files.ts";
