@@ -76,3 +76,46 @@ testOnDevices("QuantizeLinear and DequantizeLinear spread blocks over an open ax
   assertEquals(await y.array(), [[1, 2, 252], [-1, 0.5, -20]]);
   m.dispose();
 });
+
+testOnDevices("MatMulInteger by a file's levels is exact for few rows and many", async () => {
+  const [k, n] = [200, 5], zeros = [3, -7, 0, 20, -128];
+  const levels = Int8Array.from({ length: k * n }, (_, i) => (i * 37) % 255 - 127);
+  for (const [type, isEach] of [["int8", true], ["uint8", true], ["int8", false]] as const) {
+    const w = type === "int8" ? levels : levels.map((v) => v + 128);
+    const own = isEach ? zeros : [zeros[0]], lift = type === "int8" ? 0 : 128;
+    const m = await loadOnnx(model({
+      nodes: [
+        node("Cast", ["w32"], ["w"], { to: type === "int8" ? 3n : 2n }),
+        node("Cast", ["zero32"], ["zero"], { to: type === "int8" ? 3n : 2n }),
+        node("MatMulInteger", ["x", "w", "xzero", "zero"], ["y"]),
+      ],
+      inputs: [value("x", "uint8", ["m", k]), value("xzero", "uint8", [])],
+      outputs: [value("y", "int32", ["m", n])],
+      initialisers: [
+        tensor(
+          "w32",
+          [k, n],
+          Int32Array.from(new Uint8Array(w.buffer), (v) => type === "int8" ? v << 24 >> 24 : v),
+        ),
+        tensor("zero32", [own.length], Int32Array.from(own, (v) => v + lift)),
+      ],
+    }));
+    for (const rows of [1, 12, 13]) {
+      const x = Array.from({ length: rows * k }, (_, i) => (i * 101) % 256), by = 9;
+      const { y } = await m.run({
+        x: tf.tensor(x, [rows, k], "uint8"),
+        xzero: tf.scalar(by, "uint8"),
+      }) as Record<string, tf.Tensor>;
+      const wanted = Array.from({ length: rows * n }, (_, at) => {
+        const i = Math.floor(at / n), j = at % n;
+        let sum = 0;
+        for (let t = 0; t < k; t++) {
+          sum += (x[i * k + t] - by) * (levels[t * n + j] - own[isEach ? j : 0]);
+        }
+        return sum;
+      });
+      assertEquals([...await y.data()], wanted);
+    }
+    m.dispose();
+  }
+});

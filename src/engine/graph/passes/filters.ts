@@ -175,19 +175,27 @@ function scaledFilter(channels: Channels, scale: Float64Array): NdArray | null {
   const known = made.get(filter)?.find((m) => m.scale.every((v, i) => v === scale[i]));
   if (known) return known.filter;
   const from = filter.data as Float32Array, to = new Float32Array(from.length);
-  const most = new Float64Array(count);
-  const isUsed = new Uint8Array(count);
-  for (let at = 0, channel = 0; at < to.length; channel = channel + 1 === count ? 0 : channel + 1) {
-    for (const end = at + step; at < end; at++) {
-      to[at] = from[at] * scale[channel];
-      const size = Math.abs(to[at]);
-      if (!(size < Infinity)) return null;
-      if (size > most[channel]) most[channel] = size;
-      if (from[at] !== 0) isUsed[channel] = 1;
+  // NaN where an element is not finite. There are millions of them: little is done for each.
+  let zero = 0;
+  const put = (at: number, by: number): void => {
+    const v = Math.fround(from[at] * by);
+    to[at] = v;
+    zero += v * 0;
+  };
+  for (let at = 0; at < to.length; at += count * step) {
+    if (step === 1) {
+      for (let channel = 0; channel < count; channel++) put(at + channel, scale[channel]);
+    } else {
+      for (let channel = 0; channel < count; channel++) {
+        const first = at + channel * step, by = scale[channel];
+        for (let i = first; i < first + step; i++) put(i, by);
+      }
     }
   }
-  const isLost = most.some((m, i) => m < LEAST && isUsed[i] === 1 && scale[i] !== 0);
-  if (isLost) return null;
+  if (zero !== 0) return null;
+  for (let channel = 0; channel < count; channel++) {
+    if (scale[channel] !== 0 && isLost(from, to, channel * step, count * step, step)) return null;
+  }
   const result = new NdArray("float32", filter.shape, to);
   const list = made.get(filter) ?? [];
   made.set(filter, [...list, { scale, filter: result }]);
@@ -195,6 +203,24 @@ function scaledFilter(channels: Channels, scale: Float64Array): NdArray | null {
 }
 
 const BATCH_NORM = "_BatchNorm";
+
+/** True where a channel has numbers, and all are subnormal once they are scaled: `size` elements in each `stride` from `first` on. */
+function isLost(
+  from: Float32Array,
+  to: Float32Array,
+  first: number,
+  stride: number,
+  size: number,
+): boolean {
+  let isUsed = false;
+  for (let at = first; at < to.length; at += stride) {
+    for (let i = at; i < at + size; i++) {
+      if (Math.abs(to[i]) >= LEAST) return false;
+      isUsed ||= from[i] !== 0;
+    }
+  }
+  return isUsed;
+}
 
 /**
  * Replaces inference batch normalization by a pointwise op, which can be fused, where the further outputs are unused.

@@ -18,6 +18,7 @@ import {
   spread,
 } from "./linear.ts";
 import { channelsLast } from "../domains/nhwc.ts";
+import { knownLevels } from "./known_levels.ts";
 import { put1, to } from "../raw.ts";
 import * as tf from "../../build/tf.ts";
 
@@ -117,8 +118,9 @@ function gatherBlockQuantized(n: NodeCall): Tensor {
 
 function dynamicQuantizeMatMul(n: NodeCall): Tensor {
   const { levels, scale, zero } = quantiseByRange(n.x(0));
-  const b = centred(n.x(1), n.has(3) ? oneOf(n.x(3)) : null);
-  const product = matMul(centred(levels, zero), b, [n.rank(0), n.rank(1)]);
+  const a = centred(levels, zero);
+  const product = knownLevels(n, 1, 3)?.times(a) ??
+    matMul(a, centred(n.x(1), n.has(3) ? oneOf(n.x(3)) : null), [n.rank(0), n.rank(1)]);
   const y = tf.mul(product, tf.mul(scale, oneOf(n.x(2))));
   return n.has(4) ? tf.add(y, n.x(4)) : y;
 }
@@ -126,9 +128,10 @@ function dynamicQuantizeMatMul(n: NodeCall): Tensor {
 function matMulIntegerToFloat(n: NodeCall): Tensor {
   const ranks = [n.rank(0), n.rank(1)] as const;
   const a = centred(n.x(0), n.has(4) ? byRow(n.x(4), ranks[0]) : null);
-  const b = centred(n.x(1), n.has(5) ? oneOf(n.x(5)) : null);
+  const product = knownLevels(n, 1, 5)?.times(a) ??
+    matMul(a, centred(n.x(1), n.has(5) ? oneOf(n.x(5)) : null), ranks);
   const scale = tf.mul(byRow(n.x(2), ranks[0]), oneOf(n.x(3)));
-  const y = tf.mul(matMul(a, b, ranks), to(scale, "float32"));
+  const y = tf.mul(product, to(scale, "float32"));
   return to(n.has(6) ? tf.add(y, to(n.x(6), "float32")) : y, n.dtype(2));
 }
 

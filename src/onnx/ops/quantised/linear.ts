@@ -8,6 +8,7 @@ import { Value } from "../../build/value.ts";
 import { dtypeOfNumber, PACKED, typeName } from "../../file/types.ts";
 import { convolve } from "../convolutions.ts";
 import { matMul } from "../products.ts";
+import { knownLevels } from "./known_levels.ts";
 import { isFloat, to } from "../raw.ts";
 import { slidingOf } from "../window_shape.ts";
 import * as tf from "../../build/tf.ts";
@@ -123,8 +124,9 @@ function knownWeights(n: NodeCall): NdArray | null {
   const levels = x.data as Int8Array, scales = scale.data as Float32Array;
   const zeros = zero?.data as Int8Array | undefined, out = new Float32Array(size);
   for (let at = 0, channel = 0; at < size; channel = (channel + 1) % scale.size) {
-    const by = scales[channel], from = zeros?.[channel] ?? 0;
-    for (const end = at + inner; at < end; at++) out[at] = Math.fround(levels[at] - from) * by;
+    const by = scales[channel], from = zeros === undefined ? 0 : zeros[channel], end = at + inner;
+    for (let i = at; i < end; i++) out[i] = Math.fround(levels[i] - from) * by;
+    at = end;
   }
   return sealArray(new NdArray("float32", shape, out));
 }
@@ -181,8 +183,13 @@ const MOST_EXACT = Math.floor(2 ** 24 / 255 ** 2);
 /** Multiplies whole numbers of 8 bits, relative to their zero points, exactly, as int32. */
 function matMulInteger(n: NodeCall): Tensor {
   const ranks = [n.rank(0), n.rank(1)] as const, depth = n.dims(1).at(-2) ?? null;
-  const zeros = [n.has(2) ? byRow(n.x(2), ranks[0]) : null, n.has(3) ? oneOf(n.x(3)) : null];
-  const [a, b] = zeros.map((zero, i) => centred(n.x(i), zero));
+  const a = centred(n.x(0), n.has(2) ? byRow(n.x(2), ranks[0]) : null);
+  const known = knownLevels(n, 1, 3);
+  // Sums that float32 holds; few rows round within them.
+  if (known !== null && known.most * 255 < 2 ** 24) {
+    return tf.cast(tf.round(known.times(a)), "int32");
+  }
+  const b = centred(n.x(1), n.has(3) ? oneOf(n.x(3)) : null);
   if (depth !== null && depth <= MOST_EXACT) return tf.cast(matMul(a, b, ranks), "int32");
   const before = n.dims(0).slice(0, -1), columns = n.dims(1).at(-1);
   if (depth === null || columns == null || ranks[1] !== 2 || before.includes(null)) {
@@ -235,12 +242,13 @@ function convInteger(n: NodeCall): RuleOutput {
 
 function qLinearMatMul(n: NodeCall): Tensor {
   const ranks = [n.rank(0), n.rank(3)] as const, columns = (i: number) => oneOf(n.x(i));
-  const a = centred(n.x(0), byRow(n.x(2), ranks[0])), b = centred(n.x(3), columns(5));
+  const a = centred(n.x(0), byRow(n.x(2), ranks[0])), known = knownLevels(n, 3, 5);
   const scale = tf.mul(
     to(byRow(n.x(1), ranks[0]), "float32"),
     to(columns(4), "float32"),
   );
-  const y = tf.mul(matMul(a, b, ranks), scale);
+  const product = known !== null ? known.times(a) : matMul(a, centred(n.x(3), columns(5)), ranks);
+  const y = tf.mul(product, scale);
   return quantise(y, byRow(n.x(6), ranks[0]), byRow(n.x(7), ranks[0]), levelsOfInput(n, 7));
 }
 

@@ -1,0 +1,118 @@
+/** Matrices of levels that a file has: relative to their zero points once while loading, and in few bytes for products of few rows. */
+import { currentInterpreter } from "../../../engine/core/apply.ts";
+import { NdArray, sealArray } from "../../../engine/core/nd_array.ts";
+import { sizeOf } from "../../../engine/core/shape.ts";
+import type { Tensor } from "../../../engine/core/tensor.ts";
+import type { NodeCall } from "../../build/node_call.ts";
+import { matMul } from "../products.ts";
+import { put1 } from "../raw.ts";
+import * as tf from "../../build/tf.ts";
+
+/** Rows up to which products read levels: as many as devices multiply as levels. */
+const FEW_ROWS = 12;
+
+/** Levels of a block in the form of products of few rows. */
+const BLOCK = 128;
+
+/** A matrix `[k, n]` of levels of 8 bits, with a zero point for all or one for each column. */
+export class KnownLevels {
+  readonly #levels: NdArray;
+  readonly #zeros: readonly number[];
+  #centred: NdArray | null = null;
+  #rows: readonly [levels: NdArray, scales: NdArray, zeros: NdArray] | null = null;
+  #most: number | null = null;
+
+  constructor(levels: NdArray, zero: NdArray | null) {
+    this.#levels = levels;
+    this.#zeros = zero === null ? [0] : Array.from(zero.data as Int8Array);
+  }
+
+  /** The levels relative to their zero points, float32. */
+  get centred(): NdArray {
+    if (this.#centred !== null) return this.#centred;
+    const { shape, size } = this.#levels, levels = this.#levels.data as Int8Array;
+    const out = new Float32Array(size), zeros = this.#zeros, columns = shape[1];
+    if (zeros.length === 1) {
+      const [zero] = zeros;
+      for (let i = 0; i < size; i++) out[i] = levels[i] - zero;
+    } else {
+      for (let row = 0; row < size; row += columns) {
+        for (let j = 0; j < columns; j++) out[row + j] = levels[row + j] - zeros[j];
+      }
+    }
+    return this.#centred = sealArray(new NdArray("float32", shape, out));
+  }
+
+  /** The largest sum of magnitudes of a column: bounds sums of products. */
+  get most(): number {
+    if (this.#most !== null) return this.#most;
+    const { data, shape: [, columns] } = this.centred, numbers = data as Float32Array;
+    const sums = new Float64Array(columns);
+    for (let row = 0; row < numbers.length; row += columns) {
+      for (let j = 0; j < columns; j++) sums[j] += Math.abs(numbers[row + j]);
+    }
+    return this.#most = sums.reduce((a, b) => Math.max(a, b), 0);
+  }
+
+  /** Multiplies rows of float32 by them: few rows read the levels themselves. */
+  times(x: Tensor): Tensor {
+    const before = x.staticShape?.slice(0, -1), { constant } = interpreter();
+    const isFew = before !== undefined && !before.includes(null) &&
+      sizeOf(before as number[]) <= FEW_ROWS;
+    if (!isFew) return matMul(x, constant(this.centred), [x.staticShape?.length ?? 2, 2]);
+    const isVector = before.length === 0, from = isVector ? tf.expandDims(x, 0) : x;
+    const attrs = { bits: 8, block: BLOCK, inner: this.#levels.shape[0] };
+    const y = put1("_QuantizedMatMul", [from, ...this.#inRows().map(constant)], attrs);
+    return isVector ? tf.squeeze(y, 0) : y;
+  }
+
+  /** Returns the columns as rows of blocks of unsigned levels. */
+  #inRows(): readonly NdArray[] {
+    if (this.#rows !== null) return this.#rows;
+    const { dtype, shape: [k, n] } = this.#levels, levels = this.#levels.data as Int8Array;
+    const blocks = Math.ceil(k / BLOCK), width = blocks * BLOCK, bytes = new Uint8Array(n * width);
+    const lift = dtype === "int8" ? 128 : 0, zeros = this.#zeros;
+    for (let i = 0; i < k; i++) {
+      for (let j = 0, to = i; j < n; j++, to += width) bytes[to] = levels[i * n + j] + lift;
+    }
+    const zeroOf = (j: number): number => zeros[zeros.length === 1 ? 0 : j] + lift;
+    const each = zeros.length === 1
+      ? new NdArray("float32", [], Float32Array.of(zeroOf(0)))
+      : new NdArray(
+        "float32",
+        [n, blocks],
+        Float32Array.from({ length: n * blocks }, (_, i) => zeroOf(Math.floor(i / blocks))),
+      );
+    const words = new NdArray("int32", [n, blocks, BLOCK / 4], new Int32Array(bytes.buffer));
+    const ones = new NdArray("float32", [n, blocks], new Float32Array(n * blocks).fill(1));
+    return this.#rows = [words, ones, each].map(sealArray) as unknown as [
+      NdArray,
+      NdArray,
+      NdArray,
+    ];
+  }
+}
+
+function interpreter(): { readonly constant: (array: NdArray) => Tensor } {
+  const now = currentInterpreter();
+  return { constant: (array) => now.constant(array) };
+}
+
+/** Matrices by their levels and zero points: several traces need the same. */
+const made = new WeakMap<NdArray, Map<NdArray | null, KnownLevels>>();
+
+/** Returns a matrix of levels of 8 bits that is known while building; null for other inputs. `zero`: the input of its zero points. */
+export function knownLevels(n: NodeCall, w: number, zero: number): KnownLevels | null {
+  const levels = n.value(w).known, zeros = n.has(zero) ? n.value(zero).known : null;
+  if (levels === null || n.has(zero) && zeros === null || levels.rank !== 2) return null;
+  if (levels.dtype !== "int8" && levels.dtype !== "uint8") return null;
+  if (n.value(w).data !== null || zeros !== null && zeros.rank > 1) return null;
+  if (zeros !== null && zeros.size !== 1 && zeros.size !== levels.shape[1]) return null;
+  const by = made.get(levels) ?? new Map<NdArray | null, KnownLevels>();
+  made.set(levels, by);
+  const found = by.get(zeros);
+  if (found !== undefined) return found;
+  const matrix = new KnownLevels(levels, zeros);
+  by.set(zeros, matrix);
+  return matrix;
+}
