@@ -5,8 +5,12 @@ import { bundle } from "../bench/gpu/bundle.ts";
 import { fitRanking, lossOf, type Swept } from "../bench/gpu/fit.ts";
 import { readEntries, Recorder } from "../bench/gpu/record.ts";
 import { rankingText, readRun, sectionOf, sweptOf } from "../bench/gpu/write.ts";
-import { SHARED_RANKING } from "../src/engine/kernels/matmul/shared_ranking.ts";
-import { sharedCost, sharedGroups } from "../src/engine/kernels/matmul/tiles.ts";
+import {
+  SHARED_RANKING,
+  type SharedRanking,
+  type SharedWeights,
+} from "../src/engine/kernels/matmul/shared_ranking.ts";
+import { sharedCost, sharedSplits } from "../src/engine/kernels/matmul/tiles.ts";
 import { testOnGpu } from "./ops/force_variant.ts";
 
 async function withFile(fn: (path: string) => Promise<void>): Promise<void> {
@@ -52,15 +56,15 @@ Deno.test("Recorder keeps to its time, says what it left out, and stops where th
 });
 
 /** Times that follow a ranking's own cost, so that it loses nothing. */
-function sweptBy(ranking: Omit<typeof SHARED_RANKING, "source">): Swept[] {
+function sweptBy(ranking: SharedWeights & Pick<SharedRanking, "tiles">): Swept[] {
   const sizes = [64, 200, 512, 1024, 4096];
   return sizes.flatMap((m) =>
     sizes.map((n): Swept => ({
       extents: [m, n, 512, 1],
       times: ranking.tiles.map((tile) => ({
         tile,
-        splits: 1,
-        ms: sharedCost(tile, sharedGroups(tile, m, n, 1), ranking),
+        splits: sharedSplits(tile, [m, n, 512, 1], ranking),
+        ms: sharedCost(tile, sharedSplits(tile, [m, n, 512, 1], ranking), [m, n, 512, 1], ranking),
       })),
     }))
   );
@@ -68,18 +72,18 @@ function sweptBy(ranking: Omit<typeof SHARED_RANKING, "source">): Swept[] {
 
 Deno.test("fitRanking() finds weights that lose nothing where times have such, and few tiles", () => {
   const { tiles } = SHARED_RANKING;
-  const truth = { invocations: 32768, registers: 4, loads: 32, part: 256, tiles };
+  const truth = { ...SHARED_RANKING, units: 16, registers: 2, loads: 32, latency: 0.3, tiles };
   const work = sweptBy(truth), fitted = fitRanking(work);
   assertEquals(lossOf(work, truth), 1);
   assert(lossOf(work, SHARED_RANKING) > 1.01, "Those in force would lose something");
   assert(fitted.loss < 1.001, `It loses ${fitted.loss}`);
-  assert(fitted.tiles.length <= 6);
+  assert(fitted.tiles.length <= 8);
   assertThrows(() => fitRanking([]), RangeError, "no tile was timed");
 });
 
 Deno.test("rankingText() gives a module with the tiles and where they are from", async () => {
   const url = new URL("../src/engine/kernels/matmul/shared_ranking.ts", import.meta.url);
-  const fitted = { ...fitRanking(sweptBy(SHARED_RANKING)), invocations: 4096 };
+  const fitted = { ...fitRanking(sweptBy(SHARED_RANKING)), units: 77 };
   const text = rankingText(await Deno.readTextFile(url), fitted, "A card, 2026-01-01");
   await withFile(async (path) => {
     const file = path.replace("run.jsonl", "ranking.ts");

@@ -28,6 +28,8 @@ export interface PlanTime {
 
 /** Calls in a sample, at most. */
 const MOST_CALLS = 1000;
+/** Milliseconds of work before the clock starts: a GPU that waited for a compiler has slowed down. */
+const WARM_MS = 10;
 
 /** Times what `run` records, and `wait` waits for: samples of about `sampleMs`, so that the wait does not count. */
 export function timeRuns(
@@ -41,7 +43,8 @@ export function timeRuns(
     wait();
     return (performance.now() - started) / calls;
   };
-  const first = sample(1);
+  const first = sample(1), started = performance.now();
+  while (performance.now() - started < WARM_MS) sample(3);
   // A few at once to begin with: the wait counts in full where there is one call.
   const guess = Math.min(sample(1), sample(3));
   const calls = Math.max(1, Math.min(MOST_CALLS, Math.round(sampleMs / guess)));

@@ -1,8 +1,12 @@
 // From the times of all tiles to a few tiles and the weights that choose among them.
 
-import type { SharedRanking } from "../../src/engine/kernels/matmul/shared_ranking.ts";
+import type {
+  SharedRanking,
+  SharedWeights,
+} from "../../src/engine/kernels/matmul/shared_ranking.ts";
 import { sharedThreads, type SharedTile } from "../../src/engine/kernels/matmul/tiled.ts";
-import { sharedCost, sharedGroups, sharedSplits } from "../../src/engine/kernels/matmul/tiles.ts";
+import { sharedCost, sharedSplits } from "../../src/engine/kernels/matmul/tiles.ts";
+import { uniform } from "../random.ts";
 
 /** Work with the times of tiles and of parts of their sums. */
 export interface Swept {
@@ -22,11 +26,18 @@ export interface Fitted extends Omit<SharedRanking, "source"> {
 }
 
 /** Tiles that are kept: each is a program to compile where kernels are timed, and of more the tuner times only the first. */
-const MOST_TILES = 6;
-/** Weights that are tried. */
-const INVOCATIONS = [2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144];
-const REGISTERS = [0, 0.25, 0.5, 1, 2, 4], LOADS = [0, 2, 4, 8, 16, 32, 64];
-const PARTS = [64, 128, 256, 512];
+const MOST_TILES = 8;
+/** Weights that are tried first. */
+const GRID: Readonly<Record<keyof SharedWeights, readonly number[]>> = {
+  units: [8, 16, 32, 64, 132, 264],
+  registers: [0, 0.5, 1, 2],
+  loads: [0, 8, 32],
+  latency: [0.01, 0.03, 0.1, 0.3, 1],
+  split: [0.1, 0.3, 1, 3, 10],
+  sum: [0.01, 0.03, 0.1, 0.3],
+};
+/** Steps of the search that follows: each changes one weight by a random factor, mostly less than this one. */
+const STEPS = 3000, FACTOR = 1.35;
 
 function same(a: SharedTile, b: SharedTile): boolean {
   return a.bm === b.bm && a.bn === b.bn && a.bk === b.bk && a.tm === b.tm && a.tn === b.tn;
@@ -50,51 +61,75 @@ function geometricMean(values: readonly number[]): number {
   return Math.exp(values.reduce((sum, v) => sum + Math.log(v), 0) / values.length);
 }
 
-/** The tiles that together come nearest to the best of all, chosen one by one. */
-function chooseTiles(work: readonly Swept[]): SharedTile[] {
-  const all: SharedTile[] = [];
-  for (const { times } of work) {
-    for (const { tile } of times) if (!all.some((t) => same(t, tile))) all.push(tile);
-  }
-  const chosen: SharedTile[] = [];
-  const least = work.map(() => Infinity);
-  while (chosen.length < Math.min(MOST_TILES, all.length)) {
-    const loss = (tile: SharedTile): number =>
-      geometricMean(work.map((w, i) => Math.min(least[i]!, msOf(w, tile)) / bestOf(w)));
-    const next = all.filter((t) => !chosen.includes(t))
-      .reduce((best, tile) => (loss(tile) < loss(best) ? tile : best));
-    chosen.push(next);
-    work.forEach((w, i) => least[i] = Math.min(least[i]!, msOf(w, next)));
-  }
-  return chosen.sort((a, b) => b.bm * b.bn - a.bm * a.bn || sharedThreads(b) - sharedThreads(a));
-}
-
 /** Returns the loss of a ranking that takes the tile of least cost for each work. */
-export function lossOf(work: readonly Swept[], ranking: Omit<SharedRanking, "source">): number {
+export function lossOf(
+  work: readonly Swept[],
+  ranking: SharedWeights & Pick<SharedRanking, "tiles">,
+): number {
   return geometricMean(work.map((w) => {
-    const [m, n, k, batch] = w.extents;
-    const groups = (t: SharedTile): number => sharedGroups(t, m, n, batch);
-    const cost = (t: SharedTile): number => sharedCost(t, groups(t), ranking);
-    const first = ranking.tiles.reduce((best, t) => (cost(t) < cost(best) ? t : best));
-    return msOf(w, first, sharedSplits(first, groups(first), k, ranking)) / bestOf(w);
+    const costs = ranking.tiles.map((tile) => {
+      const splits = sharedSplits(tile, w.extents, ranking);
+      return { tile, splits, cost: sharedCost(tile, splits, w.extents, ranking) };
+    });
+    const { tile, splits } = costs.reduce((best, c) => (c.cost < best.cost ? c : best));
+    return msOf(w, tile, splits) / bestOf(w);
   }));
 }
 
-/** The tiles and weights that lose least over some work. Throws `RangeError` where there is none. */
-export function fitRanking(work: readonly Swept[]): Fitted {
-  if (work.length === 0) throw new RangeError("Cannot fit a ranking: no tile was timed");
-  const tiles = chooseTiles(work);
-  let best: Fitted | null = null;
-  for (const invocations of INVOCATIONS) {
-    for (const registers of REGISTERS) {
-      for (const loads of LOADS) {
-        for (const part of PARTS) {
-          const ranking = { invocations, registers, loads, part, tiles };
-          const loss = lossOf(work, ranking);
-          if (best === null || loss < best.loss) best = { ...ranking, loss };
+/** All combinations of the first weights. */
+function* combinations(): Generator<SharedWeights> {
+  for (const units of GRID.units) {
+    for (const registers of GRID.registers) {
+      for (const loads of GRID.loads) {
+        for (const latency of GRID.latency) {
+          for (const split of GRID.split) {
+            for (const sum of GRID.sum) yield { units, registers, loads, latency, split, sum };
+          }
         }
       }
     }
   }
-  return best!;
+}
+
+/** Improves weights step by step. */
+function improve(work: readonly Swept[], ranking: Fitted, steps: number): Fitted {
+  const next = uniform(1), names = Object.keys(GRID) as (keyof SharedWeights)[];
+  let best = ranking;
+  for (let step = 0; step < steps; step++) {
+    const name = names[Math.floor(next() * names.length)]!;
+    const value = best[name] * FACTOR ** (4 * next() - 2);
+    const rounded = name === "units" ? Math.round(value) : Number(value.toPrecision(3));
+    const tried = { ...best, [name]: rounded }, loss = lossOf(work, tried);
+    if (loss < best.loss) best = { ...tried, loss };
+  }
+  return best;
+}
+
+/**
+ * Finds the tiles and weights that lose least over some work: weights for all tiles, from which the least missed tile is left out
+ * again and again. Throws `RangeError` where there is no work.
+ */
+export function fitRanking(work: readonly Swept[]): Fitted {
+  if (work.length === 0) throw new RangeError("Cannot fit a ranking: no tile was timed");
+  const tiles: SharedTile[] = [];
+  for (const { tile } of work.flatMap(({ times }) => times)) {
+    if (!tiles.some((t) => same(t, tile))) tiles.push(tile);
+  }
+  tiles.sort((a, b) => b.bm * b.bn - a.bm * a.bn || sharedThreads(b) - sharedThreads(a));
+  const leastOf = (list: readonly Fitted[]): Fitted =>
+    list.reduce((best, f) => (f.loss < best.loss ? f : best));
+  const fittedOf = (ranking: SharedWeights & Pick<SharedRanking, "tiles">): Fitted => ({
+    ...ranking,
+    loss: lossOf(work, ranking),
+  });
+  let best = leastOf(Array.from(combinations(), (weights) => fittedOf({ ...weights, tiles })));
+  best = improve(work, best, STEPS);
+  while (best.tiles.length > MOST_TILES) {
+    const { tiles } = best;
+    const fewer = tiles.map((left) =>
+      fittedOf({ ...best, tiles: tiles.filter((t) => t !== left) })
+    );
+    best = improve(work, leastOf(fewer), STEPS / 10);
+  }
+  return best;
 }

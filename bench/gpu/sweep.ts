@@ -179,7 +179,7 @@ async function sweepWork(
   const def = lookupOp(op)! as OpDef, inputs = inputsOf(work, half);
   const problem = problemOf(def, inputs, attrs);
   const [m, n, k, batch] = extentsOf(problem, op), { profile } = gpuDevice();
-  const ranked = rankSharedTiles(m, n, k, batch, profile);
+  const ranked = rankSharedTiles([m, n, k, batch], profile);
   const isRight = await proofOf(op, half);
   const runner = runnerOf(def, inputs, problem);
   const times: SweepEntry["times"][number][] = [], failed: Record<string, string> = {};

@@ -190,16 +190,18 @@ export function sweptOf(run: Run): Swept[] {
 /** The text of the module with another ranking. */
 export function rankingText(module: string, fitted: Fitted, source: string): string {
   const [before] = module.split(/^(?=export const SHARED_RANKING)/m);
-  const { invocations, registers, loads, part, tiles } = fitted;
+  const { units, registers, loads, latency, split, sum, tiles } = fitted;
   const lines = tiles.map((t) =>
     `    { bm: ${t.bm}, bn: ${t.bn}, bk: ${t.bk}, tm: ${t.tm}, tn: ${t.tn} },\n`
   );
   return `${before}export const SHARED_RANKING: SharedRanking = {
   source: ${JSON.stringify(source)},
-  invocations: ${invocations},
+  units: ${units},
   registers: ${registers},
   loads: ${loads},
-  part: ${part},
+  latency: ${latency},
+  split: ${split},
+  sum: ${sum},
   tiles: [
 ${lines.join("")}  ],
 };

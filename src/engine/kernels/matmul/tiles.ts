@@ -1,6 +1,6 @@
 /** The choice of a tile for a product of `m` rows and `n` columns, and the grid that covers it. */
 import type { Dispatch, Profile } from "../../core/dispatch.ts";
-import { SHARED_RANKING, type SharedRanking } from "./shared_ranking.ts";
+import { SHARED_RANKING, type SharedWeights } from "./shared_ranking.ts";
 import { sharedBytes, sharedThreads, type SharedTile } from "./tiled.ts";
 
 /** Rows and vectors of columns that one invocation sums. */
@@ -16,46 +16,67 @@ export interface RegisterTile {
 /** Processor threads to give work to on a software adapter. */
 const WANTED_THREADS = 4;
 
-/** Returns the estimated cost of a tile of the tiled kernels, without a unit. */
+/** Rows, columns and terms of products, and how many there are. */
+type Extents = readonly [m: number, n: number, k: number, batch: number];
+
+/** Threads that a multiprocessor holds, and those with many registers. */
+const RESIDENT = 2048, RESIDENT_LARGE = 1024;
+/** Least sums of an invocation that take many registers. */
+const LARGE = 64;
+/** Least threads that a workgroup counts as. */
+const LEAST_THREADS = 64;
+/** Of the shorter one of computing and waiting, what does not run beside the longer one. */
+const NOT_HIDDEN = 0.3;
+
+/**
+ * Returns the estimated cost of tiles of sums in `splits` parts: in millions of products of one multiprocessor, which holds some
+ * workgroups at once, computes for all of them and waits for memory at each of their steps.
+ */
 export function sharedCost(
-  { bm, bn, tm, tn }: SharedTile,
-  groups: number,
-  { invocations, registers, loads }: Pick<SharedRanking, "invocations" | "registers" | "loads">,
+  tile: SharedTile,
+  splits: number,
+  [m, n, k, batch]: Extents,
+  { units, registers, loads, latency, split, sum }: SharedWeights,
 ): number {
-  // Work of an invocation, times the fills of the GPU; more where less of the loaded data is reused.
-  const fills = Math.max(1, groups * (bm / tm) * (bn / tn) / invocations);
-  return fills * tm * tn * (1 + registers * (1 / tm + 1 / tn) + loads * (1 / bm + 1 / bn));
+  const { bm, bn, bk, tm, tn } = tile;
+  const groups = Math.ceil(m / bm) * Math.ceil(n / bn) * batch * splits;
+  const steps = Math.ceil(k / splits / bk), each = Math.ceil(groups / units);
+  const loaded = registers * (1 / tm + 1 / tn) + loads * (1 / bm + 1 / bn);
+  const computing = each * bm * bn * steps * bk * (1 + loaded) / 1e6;
+  const threads = Math.max(LEAST_THREADS, sharedThreads(tile));
+  const resident = (tm * tn >= LARGE ? RESIDENT_LARGE : RESIDENT) / threads;
+  const waiting = Math.ceil(each / Math.max(1, Math.floor(resident))) * steps * latency;
+  const adding = splits > 1 ? split + sum * splits * m * n * batch / 1e6 : 0;
+  return Math.max(computing, waiting) + NOT_HIDDEN * Math.min(computing, waiting) + adding;
 }
 
-export function sharedGroups({ bm, bn }: SharedTile, m: number, n: number, batch: number): number {
-  return Math.ceil(m / bm) * Math.ceil(n / bn) * batch;
+/** Numbers of parts of a sum that are considered, and the least terms of one. */
+const SPLITS = [1, 2, 4, 8, 16, 32], LEAST_PART = 64;
+
+/** Returns the parts of a tile's sums of least cost; one where there are two workgroups for each multiprocessor anyway. */
+export function sharedSplits(tile: SharedTile, extents: Extents, weights: SharedWeights): number {
+  const [m, n, k, batch] = extents;
+  const isBusy = Math.ceil(m / tile.bm) * Math.ceil(n / tile.bn) * batch >= 2 * weights.units;
+  let best = 1, least = Infinity;
+  for (const splits of SPLITS) {
+    if (splits > 1 && (isBusy || k < splits * LEAST_PART)) break;
+    const cost = sharedCost(tile, splits, extents, weights);
+    if (cost < least) [best, least] = [splits, cost];
+  }
+  return best;
 }
 
-/** Ranks shared tiles, the fastest first, each with the number of parts of sums of `terms`. */
+/** Ranks shared tiles, the fastest first, each with the number of parts of its sums. */
 export function rankSharedTiles(
-  m: number,
-  n: number,
-  terms: number,
-  batch: number,
+  extents: Extents,
   profile: Profile,
 ): { tile: SharedTile; splits: number }[] {
-  const fitting = SHARED_RANKING.tiles.filter((t) =>
+  return SHARED_RANKING.tiles.filter((t) =>
     sharedThreads(t) <= profile.maxInvocations && sharedBytes(t) <= profile.maxWorkgroupBytes
-  );
-  const groups = (t: SharedTile): number => sharedGroups(t, m, n, batch);
-  const cost = (t: SharedTile): number => sharedCost(t, groups(t), SHARED_RANKING);
-  return fitting.sort((a, b) => cost(a) - cost(b))
-    .map((tile) => ({ tile, splits: sharedSplits(tile, groups(tile), terms, SHARED_RANKING) }));
-}
-
-/** Returns the parts of a tile's sums of `terms`, so that the GPU is busy. */
-export function sharedSplits(
-  tile: SharedTile,
-  groups: number,
-  terms: number,
-  { invocations, part }: Pick<SharedRanking, "invocations" | "part">,
-): number {
-  return splitsFor(groups, terms, part, Math.ceil(invocations / sharedThreads(tile)));
+  ).map((tile) => {
+    const splits = sharedSplits(tile, extents, SHARED_RANKING);
+    return { tile, splits, cost: sharedCost(tile, splits, extents, SHARED_RANKING) };
+  }).sort((a, b) => a.cost - b.cost);
 }
 
 /** Properties that the number of a register tile's loads depends on. */
@@ -150,7 +171,8 @@ export function tileCandidates(
   splits: (groups: number) => number,
 ): TileChoice[] {
   if (profile.barriers) {
-    return rankSharedTiles(...extents, profile).map((tiled) => ({ kind: "shared", ...tiled }));
+    return rankSharedTiles(extents, profile)
+      .map(({ tile, splits }) => ({ kind: "shared", tile, splits }));
   }
   const ranked = rankRegisterTiles(extents, loads, profile)
     .map((choice) => ({ ...choice, splits: splits(choice.groups) }));
