@@ -1136,6 +1136,7 @@ export const MATMUL_DOT: Shader<MatmulDot> = {
 return [[g.element, g.c, g.acc, g.sum, g.matrixIsB, g.wide, g.half, g.rows, g.vectors, g.threads, g.lanes, g.batchRank, g.finish], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
+const turns: number = g.lanes > 1 ? 4 : 1;
 const rowsOfGroup: number = g.threads / g.lanes * g.rows;
 const parts: number = g.threads * g.rows * g.vectors;
 const load = (x: string): string => !g.half ? `${x}` : g.wide ? `vec4<f32>(${x})` : `f32(${x})`;
@@ -1206,28 +1207,42 @@ for (let j = 0; j < g.vectors; j++) {
 body += `var s_${i}_${j} = ${g.sum}();\n`;
 }
 }
-body += `for (var k = lane; k < p.k; k += ${g.lanes}u) {\n`;
+body += `var k = lane;\n`;
+for (let count = turns; count >= 1; count -= 3) {
+if (count === 4) {
+body += `for (; k + 3u * ${g.lanes}u < p.k; k += 4u * ${g.lanes}u) {\n`;
+}
+if (count === 1) {
+body += `for (; k < p.k; k += ${g.lanes}u) {\n`;
+}
+for (let q = 0; q < count; q++) {
+const later = q * g.lanes;
+body += `let k_${q} = k + ${later}u;\n`;
 if (g.matrixIsB) {
 for (let i = 0; i < g.rows; i++) {
-body += `let m_${i} = ${load(`in1[x_${i} + k]`)};\n`;
+body += `let m_${i}_${q} = ${load(`in1[x_${i} + k_${q}]`)};\n`;
 }
 for (let j = 0; j < g.vectors; j++) {
-body += `let w_${j} = ${load(`in0[v_${j} + k]`)};\n`;
+body += `let w_${j}_${q} = ${load(`in0[v_${j} + k_${q}]`)};\n`;
 }
 } else {
 for (let i = 0; i < g.rows; i++) {
-body += `let m_${i} = ${load(`in0[x_${i} + k]`)};\n`;
+body += `let m_${i}_${q} = ${load(`in0[x_${i} + k_${q}]`)};\n`;
 }
 for (let j = 0; j < g.vectors; j++) {
-body += `let w_${j} = ${load(`in1[v_${j} + k]`)};\n`;
+body += `let w_${j}_${q} = ${load(`in1[v_${j} + k_${q}]`)};\n`;
 }
 }
+}
+for (let q = 0; q < count; q++) {
 for (let i = 0; i < g.rows; i++) {
 for (let j = 0; j < g.vectors; j++) {
-body += `s_${i}_${j} += m_${i} * w_${j};\n`;
+body += `s_${i}_${j} += m_${i}_${q} * w_${j}_${q};\n`;
+}
 }
 }
 body += `}\n`;
+}
 if (g.lanes > 1) {
 for (let i = 0; i < g.rows; i++) {
 for (let j = 0; j < g.vectors; j++) {

@@ -30,10 +30,30 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(local_invocation
   let x_0 = p.abase + za + min(row0 + 0u, p.rows - 1u) * p.ldx;
   let v_0 = p.bbase + zb + 0u * p.ldv;
   var s_0_0 = vec4<f32>();
-  for (var k = lane; k < p.k; k += 32u) {
-    let m_0 = in0[x_0 + k];
-    let w_0 = in1[v_0 + k];
-    s_0_0 += m_0 * w_0;
+  var k = lane;
+  for (; k + 3u * 32u < p.k; k += 4u * 32u) {
+    let k_0 = k + 0u;
+    let m_0_0 = in0[x_0 + k_0];
+    let w_0_0 = in1[v_0 + k_0];
+    let k_1 = k + 32u;
+    let m_0_1 = in0[x_0 + k_1];
+    let w_0_1 = in1[v_0 + k_1];
+    let k_2 = k + 64u;
+    let m_0_2 = in0[x_0 + k_2];
+    let w_0_2 = in1[v_0 + k_2];
+    let k_3 = k + 96u;
+    let m_0_3 = in0[x_0 + k_3];
+    let w_0_3 = in1[v_0 + k_3];
+    s_0_0 += m_0_0 * w_0_0;
+    s_0_0 += m_0_1 * w_0_1;
+    s_0_0 += m_0_2 * w_0_2;
+    s_0_0 += m_0_3 * w_0_3;
+  }
+  for (; k < p.k; k += 32u) {
+    let k_0 = k + 0u;
+    let m_0_0 = in0[x_0 + k_0];
+    let w_0_0 = in1[v_0 + k_0];
+    s_0_0 += m_0_0 * w_0_0;
   }
   part[0u + lidx] = s_0_0.x + s_0_0.y + s_0_0.z + s_0_0.w;
   workgroupBarrier();

@@ -14,11 +14,14 @@ const VECTORS = 1u; //#param Number of vectors, at most 4.
 const THREADS = 64u; //#param Invocations of a workgroup; a multiple of LANES.
 const LANES = 32u; //#param Invocations that share a row; a power of two.
 const BATCH_RANK = 0; //#param Axes of the loop over products; 0 for one product.
+const TURNS = 4; //#let LANES > 1 ? 4 : 1
 const ROWS_OF_GROUP = 2u; //#let THREADS / LANES * ROWS
 const PARTS = 64u; //#let THREADS * ROWS * VECTORS
 const i = 0u; //#index
 const j = 0u; //#index
+const q = 0u; //#index
 const s = 0u; //#index
+const later = 0u; //#index
 const half = 16u; //#index
 const start = 0u; //#index
 const other = 16u; //#index
@@ -77,16 +80,25 @@ fn main(
   let v_j = p.bbase + zb + j * p.ldv; //#for j in 0..VECTORS
   //#end
   var s_i_j = Sum(); //#for i in 0..ROWS, j in 0..VECTORS
-  for (var k = lane; k < p.k; k += LANES) {
+  var k = lane;
+  // Where lanes share a row, four steps a turn, so that their loads are under way together, then what is left one by one.
+  //#for count = TURNS; count >= 1; count -= 3
+  for (; k + 3u * LANES < p.k; k += 4u * LANES) { //#if count == 4
+  //: for (; k < p.k; k += LANES) { //#if count == 1
+    //#for q in 0..count
+    //#let later = q * LANES
+    let k_q = k + later;
     //#if MATRIX_IS_B
-    //: let m_i = load(in1[x_i + k]); //#for i in 0..ROWS
-    //: let w_j = load(in0[v_j + k]); //#for j in 0..VECTORS
+    //: let m_i_q = load(in1[x_i + k_q]); //#for i in 0..ROWS
+    //: let w_j_q = load(in0[v_j + k_q]); //#for j in 0..VECTORS
     //#else
-    let m_i = load(in0[x_i + k]); //#for i in 0..ROWS
-    let w_j = load(in1[v_j + k]); //#for j in 0..VECTORS
+    let m_i_q = load(in0[x_i + k_q]); //#for i in 0..ROWS
+    let w_j_q = load(in1[v_j + k_q]); //#for j in 0..VECTORS
     //#end
-    s_i_j += m_i * w_j; //#for i in 0..ROWS, j in 0..VECTORS
+    //#end
+    s_i_j += m_i_q * w_j_q; //#for q in 0..count, i in 0..ROWS, j in 0..VECTORS
   }
+  //#end
   //#if LANES > 1
   //#for i in 0..ROWS, j in 0..VECTORS
   //#let start = (i * VECTORS + j) * THREADS

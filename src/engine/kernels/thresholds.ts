@@ -1,6 +1,6 @@
 /**
- * Constants that choose between kernels of GPUs, for adapters with cheap barriers and for those without. The first were
- * set by hand, as no GPU has been measured yet; the second by timing Mesa's llvmpipe. The ranking of product tiles is
+ * Constants that choose between kernels of GPUs, for adapters with cheap barriers and for those without. The first are
+ * set by hand after the times of an NVIDIA H200 (bench/RESULTS.md); the second by timing Mesa's llvmpipe. The ranking of product tiles is
  * in matmul/shared_ranking.ts, written by `deno task gpu write`.
  */
 import type { Profile } from "../core/dispatch.ts";
@@ -18,7 +18,7 @@ export interface GpuThresholds {
 }
 
 const HARDWARE: GpuThresholds = {
-  invocations: 16384,
+  invocations: 131072,
   lines: 4096,
   partTerms: 16,
   oneDispatchTerms: 256,
@@ -55,6 +55,8 @@ export const COLUMN_RESULTS = 256;
 export const REDUCE_ELEMENTS = 16384;
 /** Least terms of a dot that is summed by 32 lanes of a GPU together, and not by 8. */
 export const DOT_TERMS = 256;
+/** Lanes that keep a GPU busy with dots. */
+export const DOT_LANES = 65536;
 /** Most rows of a product on a GPU that runs along its columns. */
 export const COLUMNS_ROWS = 8;
 /** Least columns of such a product. */

@@ -14,6 +14,7 @@ import { type Piece, pieces } from "./pieces.ts";
 import {
   foldGrid,
   gridLayers,
+  nextPower,
   splitsFor,
   tileCandidates,
   type TileChoice,
@@ -35,6 +36,7 @@ import {
   COLUMNS_LEAST,
   COLUMNS_ROWS,
   COLUMNS_TERMS,
+  DOT_LANES,
   DOT_TERMS,
   SLICED_TERMS,
 } from "../thresholds.ts";
@@ -93,8 +95,10 @@ function kernelCandidates(
   if (alongA && alongB && Math.min(m, n) <= 4 && k >= 8) {
     const matrixIsB = m <= n;
     if (!gpu) return [{ kind: "dot", matrixIsB, rows: 4, lanes: 1, threads: profile.lanes }];
-    const lanes = k >= DOT_TERMS ? 32 : 8;
-    return [{ kind: "dot", matrixIsB, rows: 1, lanes, threads: 64 }];
+    // The fewer rows, the more lanes share one.
+    const most = Math.min(256, nextPower(DOT_LANES / (matrixIsB ? n : m)), nextPower(k / 16));
+    const lanes = k >= DOT_TERMS ? Math.max(32, most) : 8;
+    return [{ kind: "dot", matrixIsB, rows: 1, lanes, threads: Math.max(64, lanes) }];
   }
   if (gpu && !transB && m <= COLUMNS_ROWS && n >= COLUMNS_LEAST) {
     const rows = m <= 1 ? 1 : m <= 2 ? 2 : m <= 4 ? 4 : 8;

@@ -41,8 +41,9 @@ export function argReduceVariants(op: ArgOp): GpuVariant[] {
 function plan(op: ArgOp, problem: Problem, profile: Profile, rows: boolean): GpuPlan {
   const line = lineIn(problem, 1), { outer, length, inner } = line, results = outer * inner;
   if (sizeOf(problem.outputs[0].shape) === 0) return { dispatches: [] };
-  const wanted = rows ? 256 : thresholdsOf(profile).lines;
-  const most = Math.floor(length / (rows ? 4096 : 64));
+  const { invocations, lines } = thresholdsOf(profile), { barriers } = profile;
+  const wanted = rows ? 256 : barriers ? invocations / 4 : lines;
+  const most = Math.floor(length / (rows ? 4096 : barriers ? 32 : 64));
   const parts = Math.max(
     1,
     Math.ceil(length / LOOP_LIMIT),
