@@ -3,6 +3,9 @@ import * as tf from "@weft/weft";
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { HAS_WEBGPU, testOnDevices } from "../devices.ts";
 import { lookupOp } from "../../src/engine/core/op.ts";
+import { Engine } from "../../src/engine/devices/cpu/engine.ts";
+import { Heap } from "../../src/engine/devices/cpu/heap.ts";
+import { prepareAttention } from "../../src/engine/devices/cpu/rows/attention.ts";
 import { cpuDevice } from "../../src/engine/runtime/devices/devices.ts";
 import { difference } from "../../src/library/testing/compare.ts";
 import { problemOf, runCpuKernel, runEagerly } from "../../src/library/testing/run_op.ts";
@@ -12,7 +15,13 @@ import { MOVED_RANDOM_PROBLEMS } from "./random_problems_moved.ts";
 import { noise } from "./values.ts";
 
 /** `[batch, time, heads, depth]` attention in float64. */
-function reference(q: tf.NdArray, k: tf.NdArray, v: tf.NdArray, causal: boolean): number[] {
+function reference(
+  q: tf.NdArray,
+  k: tf.NdArray,
+  v: tf.NdArray,
+  causal: boolean,
+  scale: number = 1 / Math.sqrt(q.shape[3]),
+): number[] {
   const [batch, n, heads, depth] = q.shape, m = k.shape[1];
   const [Q, K, V] = [q, k, v].map((a) => a.data as Float32Array);
   const out: number[] = new Array(Q.length).fill(0);
@@ -25,7 +34,7 @@ function reference(q: tf.NdArray, k: tf.NdArray, v: tf.NdArray, causal: boolean)
           const from = ((b * m + s) * heads + h) * depth;
           let dot = 0;
           for (let d = 0; d < depth; d++) dot += Q[at + d] * K[from + d];
-          scores.push(causal && s > t + m - n ? -Infinity : dot / Math.sqrt(depth));
+          scores.push(causal && s > t + m - n ? -Infinity : dot * scale);
         }
         const top = Math.max(...scores);
         const weights = scores.map((s) => Math.exp(s - top));
@@ -104,6 +113,30 @@ Deno.test("attention in plain loops equals that in vector code", async () => {
       absolute: 1e-5,
     });
     assertEquals(wrong, null, `seed ${seed}`);
+  }
+});
+
+Deno.test("attention of few numbers writes nothing behind its result", () => {
+  const engine = new Engine(), { heap } = engine;
+  for (const depth of [1, 3, 4, 8, 12, 16, 20]) {
+    for (const time of [1, 2, 5]) {
+      const x = noise("float32", [3, time, 1, depth], depth);
+      const problem = problemOf(lookupOp("_Attention")!, [x, x, x], { causal: true, scale: 1 });
+      const run = prepareAttention(engine, problem)!, bytes = Heap.blockBytes(4 * x.size);
+      // Blocks of one size lie side by side.
+      const blocks = Array.from({ length: 8 }, () => heap.alloc(bytes)).sort((a, b) => a - b);
+      const at = blocks.findIndex((b, i) => b + bytes === blocks[i + 1] && i > 0);
+      const [from, out, guard] = [blocks[0], blocks[at], blocks[at + 1]];
+      heap.f32.set(x.data as Float32Array, from >>> 2);
+      heap.u8.fill(7, guard, guard + bytes);
+      run([out], [from, from, from]);
+      const name = `depth ${depth}, time ${time}`;
+      assert(heap.u8.subarray(guard, guard + bytes).every((v) => v === 7), name);
+      const found = heap.f32.slice(out >>> 2, (out >>> 2) + x.size);
+      const want = reference(x, x, x, true, 1);
+      found.forEach((v, i) => assert(Math.abs(v - want[i]) < 1e-5, name));
+      for (const block of blocks) heap.free(block, bytes);
+    }
   }
 });
 

@@ -20,6 +20,8 @@ import { prepareSoftmax } from "./rows.ts";
 /** Scores of a block: a megabyte. */
 const BLOCK_SCORES = 1 << 18;
 const LEAST_ROWS = 16;
+/** Blocks of memory are multiples of that. */
+const BLOCK_BYTES = 64;
 
 const float = (...shape: number[]): ConcreteSpec => ({ dtype: "float32", shape });
 
@@ -87,7 +89,8 @@ export function prepareAttention(engine: Engine, problem: Problem): FastRun | nu
   const copies = [form.key, form.value].map(({ row }) =>
     row === depth ? null : matrixCopy(engine, float(keys, depth), row, 1)
   );
-  const isDirect = form.result.row === depth;
+  // Products write whole blocks past their end, where the next rows lie, or another value.
+  const isDirect = form.result.row === depth && 4 * depth % BLOCK_BYTES === 0;
   const maskBytes = Math.max(0, ...masks.map(({ dtype }) => DTYPES[dtype].bytes)) * most * keys;
   const bytes = [
     4 * most * depth,
