@@ -206,13 +206,18 @@ export const AREAS: Readonly<Record<string, Area>> = {
         imports: ["engine", "library/io", "tensorflow/graph", "tensorflow/graph_def"],
       },
       layers: {
-        holds: "the compiled training steps of `tfjs-layers`",
+        holds:
+          "the compiled training steps of `tfjs-layers`, and configurations of Keras 3 as it reads them",
         imports: ["engine", "library/train", "tfjs/core"],
       },
       core: {
         holds:
           "the entry `./tfjs-core`: TensorFlow.js's core over ours; `kernels/` lists its kernels as functions of ours",
         imports: ["engine", "library", "tfjs/graph_model", "tfjs/layers", "mod"],
+      },
+      keras: {
+        holds: "the entry `./keras`: Keras' files (HDF5) as models of `tfjs-layers`",
+        imports: ["engine", "library/io", "tfjs/core", "tfjs/layers", "mod"],
       },
       exchange: {
         holds: "the entry `./tfjs`: exchange of tensors with TensorFlow.js",

@@ -247,7 +247,9 @@ export interface StepInputs {
  * slopes.
  */
 export function stepInputs(options: FusedSteps, dtype: DType, fn: string): StepInputs {
-  const { activation = "linear", leakyreluAlpha = 0.2, preluActivationWeights: slopes } = options;
+  const { leakyreluAlpha = 0.2, preluActivationWeights: slopes } = options;
+  // Layers of TensorFlow.js hand over null for an activation that is not fused.
+  const activation = options.activation ?? "linear";
   const op = NAMES[activation];
   if (op === undefined) {
     throw new ValueError(

@@ -189,7 +189,7 @@ export function getModelArtifactsForJSONSync(
 ): ModelArtifacts {
   const { modelTopology, format, generatedBy, convertedBy, weightsManifest } = modelJSON;
   const artifacts: ModelArtifacts = {
-    modelTopology,
+    modelTopology: layersTopology(modelTopology),
     ...named({ format, generatedBy, convertedBy }),
     ...shared(modelJSON),
   };

@@ -1,0 +1,22 @@
+/**
+ * Models of Keras as models of `@tensorflow/tfjs-layers` that run over `@weft/weft/tfjs-core`: `.keras` archives, `.h5` files, and
+ * configurations of Keras 3.
+ *
+ * @example
+ * ```ts
+ * import { layersTopology } from "@weft/weft/keras";
+ * import { assertEquals } from "@std/assert";
+ * const layer = { class_name: "InputLayer", config: { batch_shape: [null, 4], name: "x" } };
+ * const topology = { class_name: "Sequential", registered_name: null, config: { name: "m", layers: [layer] } };
+ * const { config } = (layersTopology(topology) as { model_config: typeof topology }).model_config;
+ * assertEquals(Object.keys(config.layers[0].config), ["batch_input_shape", "name"]);
+ * ```
+ *
+ * @module
+ */
+import "../../engine/runtime/install.ts";
+
+export { type LayersPackage, loadKeras } from "./load.ts";
+export { registerKerasLayers } from "./register.ts";
+export { layersTopology } from "../layers/keras_config.ts";
+export type { FileSource } from "../../library/io/source.ts";

@@ -1,0 +1,349 @@
+/** Layers of Keras that `tfjs-layers` lacks: their weights, and a function of tensors. */
+import * as tf from "../../../mod.ts";
+import { UnimplementedError } from "../../engine/core/errors.ts";
+import type { Json, JsonObject } from "../layers/keras_config.ts";
+import { runOperation } from "./operations.ts";
+
+/** A shape; null where an extent is not known. */
+export type Extents = readonly (number | null)[];
+
+/** A weight of a layer. */
+export interface Weight {
+  readonly name: string;
+  readonly shape: readonly number[];
+  /** Place in `model.weights.h5`, below the layer's group; in `vars` where it is left out. */
+  readonly path?: string;
+  /** Number that it begins with. Default: as Glorot's uniform initializer draws them. */
+  readonly start?: 0 | 1;
+  /** False where no gradient changes it. */
+  readonly trainable?: boolean;
+}
+
+/** A call of a layer. */
+export interface CallOf {
+  readonly inputs: readonly tf.Tensor[];
+  readonly weights: readonly tf.Tensor[];
+  readonly config: Settings;
+  readonly training: boolean;
+  /** Which steps of the first input count; null where all do. */
+  readonly mask: tf.Tensor | null;
+}
+
+/** A layer's settings, by names in the package's writing: `keyDim`. */
+export type Settings = Readonly<Record<string, Json | undefined>>;
+
+/** A class of layers. */
+export interface Kind {
+  readonly weights?: (config: Settings, shapes: readonly Extents[]) => Weight[];
+  readonly call: (given: CallOf) => tf.Tensor;
+  /** True where steps that do not count stay so in the result. */
+  readonly masks?: boolean;
+}
+
+const numbers = (value: Json | undefined): number[] =>
+  (Array.isArray(value) ? value : [value]).map(Number);
+const last = (shape: Extents): number => Number(shape.at(-1));
+const shapeOf = (x: tf.Tensor): Extents => x.staticShape!;
+/** An extent for `reshape`. */
+const extent = (n: number | null | undefined): number => n ?? -1;
+const places = (axes: readonly number[], rank: number): number[] =>
+  axes.map((axis) => axis < 0 ? axis + rank : axis);
+/** A shape that broadcasts against `rank` dimensions, with the extents of a weight along its axes. */
+function along(axes: readonly number[], weight: tf.Tensor, rank: number): number[] {
+  const shape = new Array<number>(rank).fill(1);
+  axes.forEach((axis, i) => shape[axis] = Number(shapeOf(weight)[i]));
+  return shape;
+}
+
+/** Arguments of a call, as the configuration keeps them: tensors by their numbers. */
+function template(config: Settings): JsonObject {
+  return JSON.parse(String(config.template ?? `{"args":[],"kwargs":{}}`));
+}
+
+/** The inputs of an attention, by their meaning. */
+function rolesOf(config: Settings): Map<string, number> {
+  const { args, kwargs } = template(config) as { args: Json[]; kwargs: JsonObject };
+  const names = ["query", "value", "key", "querymask", "valuemask", "keymask", "attentionmask"];
+  const found = new Map<string, number>();
+  const note = (name: string, value: Json) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return;
+    if (typeof value.tensor === "number") found.set(name, value.tensor);
+  };
+  args.forEach((value, i) => note(names[i], value));
+  for (const [name, value] of Object.entries(kwargs)) note(name, value);
+  if (found.size === 0) ["query", "value"].forEach((name, i) => found.set(name, i));
+  return found;
+}
+
+function attentionWeights(config: Settings, shapes: readonly Extents[]): Weight[] {
+  const roles = rolesOf(config), heads = Number(config.numHeads), dim = Number(config.keyDim);
+  const values = Number(config.valueDim ?? dim);
+  const query = shapes[roles.get("query")!], value = shapes[roles.get("value")!];
+  const key = shapes[roles.get("key") ?? roles.get("value")!];
+  if (query.length !== 3 || config.attentionAxes && String(config.attentionAxes) !== "1") {
+    throw new UnimplementedError(
+      `Cannot make layer ${config.name}: attention over more than one axis is not supported`,
+    );
+  }
+  const out = config.outputShape === null || config.outputShape === undefined
+    ? [last(query)]
+    : numbers(config.outputShape);
+  const parts: [string, number[], number[]][] = [
+    ["query", [last(query), heads, dim], [heads, dim]],
+    ["key", [last(key), heads, dim], [heads, dim]],
+    ["value", [last(value), heads, values], [heads, values]],
+    ["output", [heads, values, ...out], out],
+  ];
+  return parts.flatMap(([name, kernel, bias]): Weight[] => [
+    { name: `${name}Kernel`, shape: kernel, path: `${name}_dense/vars/0` },
+    ...(config.useBias === false
+      ? []
+      : [{ name: `${name}Bias`, shape: bias, path: `${name}_dense/vars/1`, start: 0 as const }]),
+  ]);
+}
+
+function attention({ inputs, weights, config, training, mask }: CallOf): tf.Tensor {
+  const roles = rolesOf(config), step = config.useBias === false ? 1 : 2;
+  const given = (name: string): tf.Tensor | null => inputs[roles.get(name)!] ?? null;
+  const project = (x: tf.Tensor, i: number): tf.Tensor => {
+    const y = tf.einsum("btd,dhk->bthk", x, weights[i * step]);
+    return step === 1 ? y : tf.add(y, weights[i * step + 1]);
+  };
+  const source = given("value")!;
+  const query = tf.mul(project(given("query")!, 0), 1 / Math.sqrt(Number(config.keyDim)));
+  const key = project(given("key") ?? source, 1), value = project(source, 2);
+  let scores = tf.einsum("bthk,bshk->bhts", query, key);
+  const masks: tf.Tensor[] = [];
+  const isOwn = given("query") === source;
+  const queries = given("querymask") ?? mask, values = given("valuemask") ?? (isOwn ? mask : null);
+  if (queries) masks.push(tf.reshape(queries, [-1, 1, extent(shapeOf(query)[1]), 1]));
+  for (const steps of [values, given("keymask")]) {
+    if (steps) masks.push(tf.expandDims(tf.expandDims(steps, 1), 1));
+  }
+  const wanted = given("attentionmask");
+  if (wanted) masks.push(shapeOf(wanted).length === 3 ? tf.expandDims(wanted, 1) : wanted);
+  if (template(config).kwargs && (template(config).kwargs as JsonObject).usecausalmask === true) {
+    const ones = tf.onesLike(tf.slice(scores, [0, 0, 0, 0], [1, 1, -1, -1]));
+    masks.push(tf.greaterEqual(tf.cumsum(ones, 2), tf.cumsum(ones, 3)));
+  }
+  const seen = masks.map((m) => tf.cast(m, "bool")).reduce<tf.Tensor | null>(
+    (all, m) => all ? tf.logicalAnd(all, m) : m,
+    null,
+  );
+  if (seen) scores = tf.where(seen, scores, tf.scalar(-1e9));
+  let chances = tf.softmax(scores);
+  if (seen) chances = tf.where(seen, chances, tf.scalar(0));
+  if (training && Number(config.dropout) > 0) chances = tf.dropout(chances, Number(config.dropout));
+  const mixed = tf.einsum("bhts,bshk->bthk", chances, value);
+  const y = tf.einsum("bthk,hkd->btd", mixed, weights[3 * step]);
+  return step === 1 ? y : tf.add(y, weights[3 * step + 1]);
+}
+
+/** The parts of an equation of `EinsumDense`, "ab,bc->ac": its result's labels and its kernel's. */
+function einsumWeights(config: Settings, [shape]: readonly Extents[]): Weight[] {
+  const [, left, kernel, right] = /^(.*),(.*)->(.*)$/.exec(String(config.equation)) ?? [];
+  if (right === undefined) {
+    throw new UnimplementedError(`Cannot make layer ${config.name}: equation ${config.equation}`);
+  }
+  const given = left.replace("...", ""), out = right.replace("...", "");
+  const wanted = [config.outputShape ?? null].flat() as (number | null)[];
+  const sizes = new Map<string, number>();
+  [...out].slice(-wanted.length).forEach((label, i) => {
+    if (typeof wanted[i] === "number") sizes.set(label, wanted[i]);
+  });
+  [...given].toReversed().forEach((label, i) => {
+    const known = shape.at(-1 - i);
+    if (typeof known === "number") sizes.set(label, known);
+  });
+  const size = (label: string): number => sizes.get(label) ?? 1;
+  const biasAxes = String(config.biasAxes ?? "");
+  const bias = [...out].slice([...out].findIndex((label) => biasAxes.includes(label)));
+  return [
+    { name: "kernel", shape: [...kernel].map(size) },
+    ...(biasAxes === "" ? [] : [{
+      name: "bias",
+      shape: bias.map((l) => biasAxes.includes(l) ? size(l) : 1),
+      start: 0 as const,
+    }]),
+  ];
+}
+
+const perGroup = (config: Settings): [number, number] => [
+  Number(config.groups ?? 32),
+  Number(config.epsilon ?? 1e-3),
+];
+const channelsLast = ({ axis }: Settings, shape: Extents): void => {
+  if (places(numbers(axis ?? -1), shape.length).join() === String(shape.length - 1)) return;
+  throw new UnimplementedError(
+    `Cannot make a normalization along axis ${axis}: only the last is supported`,
+  );
+};
+const scaled = (config: Settings, [shape]: readonly Extents[]): Weight[] => {
+  channelsLast(config, shape);
+  return [
+    ...(config.scale === false ? [] : [{ name: "gamma", shape: [last(shape)], start: 1 as const }]),
+    ...(config.center === false ? [] : [{ name: "beta", shape: [last(shape)], start: 0 as const }]),
+  ];
+};
+const pair = (value: Json | undefined): [number, number] => {
+  const [a, b = a] = numbers(value);
+  return [a, b];
+};
+
+/** Resizes images as Keras does, whose pixels have their values at their centers. */
+function resized(
+  x: tf.Tensor,
+  size: [number, number],
+  { interpolation = "nearest", name }: Settings,
+): tf.Tensor {
+  if (interpolation === "bilinear") return tf.image.resizeBilinear(x, size, false, true);
+  if (interpolation === "nearest") return tf.image.resizeNearestNeighbor(x, size, false, true);
+  throw new UnimplementedError(
+    `Cannot run layer ${name}: interpolation ${interpolation} is not supported`,
+  );
+}
+
+/** The layers by the names of Keras. */
+export const KINDS: Readonly<Record<string, Kind>> = {
+  Operation: {
+    call: ({ inputs, config }) => runOperation(String(config.operation), template(config), inputs),
+  },
+  MultiHeadAttention: { weights: attentionWeights, call: attention, masks: true },
+  Subtract: { call: ({ inputs: [a, b] }) => tf.sub(a, b), masks: true },
+  Identity: { call: ({ inputs: [x] }) => tf.clone(x), masks: true },
+  ReLU: {
+    masks: true,
+    call({ inputs: [x], config }) {
+      const from = Number(config.threshold ?? 0), slope = Number(config.negativeSlope ?? 0);
+      const above = config.maxValue === null || config.maxValue === undefined
+        ? x
+        : tf.minimum(x, Number(config.maxValue));
+      return tf.where(tf.greaterEqual(x, from), above, tf.mul(tf.sub(x, from), slope));
+    },
+  },
+  Normalization: {
+    weights(config, [shape]) {
+      if (config.mean !== null && config.mean !== undefined) return [];
+      const axes = config.axis === null ? [] : places(numbers(config.axis ?? -1), shape.length);
+      const extents = axes.map((axis) => Number(shape[axis]));
+      return [
+        { name: "mean", shape: extents, start: 0, trainable: false },
+        { name: "variance", shape: extents, start: 1, trainable: false },
+        { name: "count", shape: [], start: 0, trainable: false },
+      ];
+    },
+    call({ inputs: [x], weights, config }) {
+      const given = (value: Json | undefined): tf.Tensor =>
+        tf.tensor(numbers(value).flat(Infinity) as number[]);
+      const isGiven = weights.length === 0, rank = shapeOf(x).length;
+      const axes = config.axis === null ? [] : places(numbers(config.axis ?? -1), rank);
+      const [mean, variance] =
+        (isGiven ? [given(config.mean), given(config.variance)] : weights.slice(0, 2))
+          .map((t) => isGiven ? t : tf.reshape(t, along(axes, t, rank)));
+      const deviation = tf.maximum(tf.sqrt(variance), 1e-7), y = tf.cast(x, "float32");
+      return config.invert
+        ? tf.add(mean, tf.mul(y, deviation))
+        : tf.div(tf.sub(y, mean), deviation);
+    },
+  },
+  RMSNormalization: {
+    masks: true,
+    weights(config, [shape]) {
+      channelsLast(config, shape);
+      return [{ name: "scale", shape: [last(shape)], start: 1 }];
+    },
+    call({ inputs: [x], weights: [scale], config }) {
+      const power = tf.mean(tf.square(x), -1, true);
+      return tf.mul(tf.mul(x, tf.rsqrt(tf.add(power, Number(config.epsilon ?? 1e-6)))), scale);
+    },
+  },
+  UnitNormalization: {
+    masks: true,
+    call({ inputs: [x], config }) {
+      const norm = tf.sum(tf.square(x), numbers(config.axis ?? -1), true);
+      return tf.mul(x, tf.rsqrt(tf.maximum(norm, 1e-12)));
+    },
+  },
+  GroupNormalization: {
+    masks: true,
+    weights: scaled,
+    call({ inputs: [x], weights, config }) {
+      const [groups, epsilon] = perGroup(config), channels = last(shapeOf(x));
+      const count = groups === -1 ? channels : groups;
+      const steps = shapeOf(x).slice(1, -1).map(extent);
+      const split = tf.reshape(x, [-1, ...steps, count, channels / count]);
+      const axes = [...steps.keys()].map((i) => i + 1).concat(steps.length + 2);
+      const { mean, variance } = tf.moments(split, axes, true);
+      const normal = tf.mul(tf.sub(split, mean), tf.rsqrt(tf.add(variance, epsilon)));
+      let y = tf.reshape(normal, [-1, ...steps, channels]), at = 0;
+      if (config.scale !== false) y = tf.mul(y, weights[at++]);
+      if (config.center !== false) y = tf.add(y, weights[at]);
+      return y;
+    },
+  },
+  EinsumDense: {
+    weights: einsumWeights,
+    call({ inputs: [x], weights: [kernel, bias], config }) {
+      const y = tf.einsum(String(config.equation), x, kernel);
+      return bias ? tf.add(y, bias) : y;
+    },
+  },
+  Conv1D: {
+    weights(config, [shape]) {
+      const [size] = numbers(config.kernelSize), filters = Number(config.filters);
+      const kernel = { name: "kernel", shape: [size, last(shape), filters] };
+      return config.useBias === false
+        ? [kernel]
+        : [kernel, { name: "bias", shape: [filters], start: 0 }];
+    },
+    call({ inputs: [x], weights: [kernel, bias], config }) {
+      const [size] = numbers(config.kernelSize), [dilation] = numbers(config.dilationRate ?? 1);
+      const [stride] = numbers(config.strides ?? 1);
+      const before = tf.pad(x, [[0, 0], [dilation * (size - 1), 0], [0, 0]]);
+      const y = tf.conv1d(before, kernel, stride, "valid", "NWC", dilation);
+      return bias ? tf.add(y, bias) : y;
+    },
+  },
+  UpSampling2D: {
+    call({ inputs: [x], config }) {
+      const [, height, width] = shapeOf(x), [rows, columns] = pair(config.size ?? 2);
+      if (height == null || width == null || config.dataFormat === "channelsFirst") {
+        throw new UnimplementedError(
+          `Cannot make layer ${config.name}: it needs images of known size, channels last`,
+        );
+      }
+      return resized(x, [height * rows, width * columns], config);
+    },
+  },
+  Resizing: {
+    call({ inputs: [x], config }) {
+      if (
+        config.cropToAspectRatio || config.padToAspectRatio || config.antialias ||
+        config.dataFormat === "channelsFirst"
+      ) {
+        throw new UnimplementedError(
+          `Cannot make layer ${config.name}: it keeps aspect ratios, filters or has channels first`,
+        );
+      }
+      const size: [number, number] = [Number(config.height), Number(config.width)];
+      return resized(tf.cast(x, "float32"), size, { interpolation: "bilinear", ...config });
+    },
+  },
+  UpSampling1D: {
+    call({ inputs: [x], config }) {
+      const size = Number(config.size ?? 2);
+      const wide = tf.tile(tf.expandDims(x, 2), [1, 1, size, 1]);
+      const steps = shapeOf(x)[1] ?? null;
+      return tf.reshape(wide, [-1, steps === null ? -1 : steps * size, last(shapeOf(x))]);
+    },
+  },
+  ZeroPadding1D: {
+    call: ({ inputs: [x], config }) => tf.pad(x, [[0, 0], pair(config.padding ?? 1), [0, 0]]),
+  },
+  Cropping1D: {
+    call({ inputs: [x], config }) {
+      const [from, after] = pair(config.cropping ?? 1);
+      return tf.stridedSlice(x, [0, from, 0], [0, -after, 0], [1, 1, 1], 5, after === 0 ? 7 : 5);
+    },
+  },
+};

@@ -1,0 +1,114 @@
+/** Weights of Keras' files, in the order in which `tfjs-layers` has them. */
+import { DataLossError } from "../../engine/core/errors.ts";
+import type { NdArray } from "../../engine/core/nd_array.ts";
+import { isObject, isOperation, type JsonObject } from "../layers/keras_config.ts";
+import type { Hdf5Node } from "./hdf5.ts";
+
+/** Arrays of a layer, or of the layers of a model by their names. */
+export type Stored = readonly NdArray[] | ReadonlyMap<string, Stored>;
+
+/** Parts of layers with weights, in their order; others follow by name. */
+const ORDER = "forward_layer backward_layer query_dense key_dense value_dense output_dense".split(
+  " ",
+);
+/** Parts without weights of their own: states of random numbers. */
+const NO_WEIGHTS = /seed_generator|dropout|_softmax|^vars$/;
+
+const layersOf = (config: JsonObject): JsonObject[] | null => {
+  const settings = config.config;
+  return isObject(settings) && Array.isArray(settings.layers)
+    ? settings.layers.filter(isObject)
+    : null;
+};
+
+/** The name that Keras gives a class in its files. */
+function fileName(className: string): string {
+  return className.replace(/\W+/g, "").replace(/(.)([A-Z][a-z]+)/g, "$1_$2")
+    .replace(/([a-z])([A-Z])/g, "$1_$2").toLowerCase();
+}
+
+/** Pairs layers with their names in a file, which count those of a class. */
+function named(layers: readonly JsonObject[]): [JsonObject, string][] {
+  const used = new Map<string, number>();
+  return layers.map((layer) => {
+    const base = fileName(String(layer.class_name)), count = used.get(base) ?? 0;
+    used.set(base, count + 1);
+    return [layer, count === 0 ? base : `${base}_${count}`];
+  });
+}
+
+/** Reads the weights of an archive's layer or model, by its configuration. */
+export function archiveWeights(node: Hdf5Node | undefined, config: JsonObject): Stored {
+  const settings = isObject(config.config) ? config.config : {}, layers = layersOf(config);
+  if (layers !== null) {
+    const isSequential = config.class_name === "Sequential";
+    const all = layers.filter((layer) =>
+      !isOperation(layer) && !(isSequential && layer.class_name === "InputLayer")
+    );
+    return new Map(
+      named(all).map(([layer, name]): [string, Stored] => {
+        const title = isObject(layer.config) ? layer.config.name : layer.name;
+        return [String(title), archiveWeights(node?.get(`layers/${name}`), layer)];
+      }),
+    );
+  }
+  const { layer, cell } = settings;
+  if (isObject(layer) && layersOf(layer) !== null) return archiveWeights(node?.get("layer"), layer);
+  const cells = isObject(cell) && isObject(cell.config) ? cell.config.cells : undefined;
+  if (Array.isArray(cells)) {
+    return named(cells.filter(isObject)).flatMap(([, name]) => {
+      const stored = node?.get(`cell/cells/${name}`);
+      return stored ? partWeights(stored) : [];
+    });
+  }
+  return node ? partWeights(node) : [];
+}
+
+/** Reads the weights of a layer: its own, then those of its parts. */
+function partWeights(node: Hdf5Node): NdArray[] {
+  if (node.isArray) return [];
+  const own = node.get("vars"), found: NdArray[] = [];
+  const numbered = own ? own.names().map(Number).sort((a, b) => a - b) : [];
+  for (const i of numbered) {
+    const array = own!.get(String(i));
+    if (array) found.push(array.array());
+  }
+  const place = (name: string): number => (ORDER.indexOf(name) + 1) || ORDER.length + 1;
+  const parts = node.names().filter((name) => !NO_WEIGHTS.test(name)).sort((a, b) =>
+    place(a) - place(b) || a.localeCompare(b, "en", { numeric: true })
+  );
+  for (const name of parts) found.push(...partWeights(node.get(name)!));
+  return found;
+}
+
+/** Reads the weights of a `.h5` file by the names of layers. Throws `DataLossError` where arrays are missing. */
+export function legacyWeights(file: Hdf5Node): Stored {
+  const root = file.get("model_weights") ?? file;
+  const names = root.texts("layer_names") ?? splitTexts(root, "layer_names");
+  return new Map(names.map((name): [string, Stored] => {
+    const group = root.get(name);
+    const weights = group && (group.texts("weight_names") ?? splitTexts(group, "weight_names"));
+    return [
+      name,
+      (weights ?? []).map((path) => {
+        const array = group!.get(path);
+        if (!array) {
+          throw new DataLossError(
+            `Cannot read the model: weight "${path}" of layer "${name}" is missing`,
+          );
+        }
+        return array.array();
+      }),
+    ];
+  }));
+}
+
+/** Long lists of names lie in several attributes. */
+function splitTexts(node: Hdf5Node, name: string): string[] {
+  const all: string[] = [];
+  for (let i = 0;; i++) {
+    const part = node.texts(`${name}${i}`);
+    if (part === undefined) return all;
+    all.push(...part);
+  }
+}

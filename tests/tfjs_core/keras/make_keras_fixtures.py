@@ -1,0 +1,222 @@
+"""Models that Keras 3 has saved, with what it predicts and how its loss falls in ten steps: fixtures/NAME.keras, NAME.h5.gz and
+NAME.json.
+
+usage: python tests/tfjs_core/keras/make_keras_fixtures.py [NAME...]
+"""
+import gzip
+import json
+import os
+import sys
+import zipfile
+
+os.environ["CUDA_VISIBLE_DEVICES"] = ""
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+
+import keras
+import numpy as np
+from keras import layers as L, ops
+
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fixtures")
+random = np.random.RandomState(0)
+
+
+def noise(*shape):
+    return random.normal(size=shape).astype(np.float32)
+
+
+def words(*shape):
+    return random.randint(0, 9, shape).astype(np.int32)
+
+
+def mlp():
+    known = L.Normalization()
+    known.adapt(noise(50, 6) * 3 + 1)
+    return keras.Sequential([
+        keras.Input((6,)),
+        known,
+        L.Rescaling(2.0, offset=0.5),
+        L.Dense(5, activation="relu", kernel_regularizer=keras.regularizers.L2(0.01)),
+        L.BatchNormalization(),
+        L.Dropout(0.0),
+        L.Dense(4, activation="hard_sigmoid", use_bias=False, kernel_constraint="max_norm"),
+        L.Dense(3, activation="softmax"),
+    ]), [noise(4, 6)]
+
+
+def unbuilt():
+    model = keras.Sequential([L.Dense(4, activation="gelu"), L.Dense(2)])
+    model(noise(1, 5))
+    return model, [noise(4, 5)]
+
+
+def cnn():
+    return keras.Sequential([
+        keras.Input((8, 8, 2)),
+        L.Resizing(9, 7),
+        L.ZeroPadding2D(1),
+        L.Conv2D(4, 3, strides=2, padding="same", activation="silu"),
+        L.BatchNormalization(),
+        L.DepthwiseConv2D(3, padding="same", depth_multiplier=2),
+        L.LeakyReLU(negative_slope=0.1),
+        L.SeparableConv2D(3, 2, activation="relu6"),
+        L.ReLU(negative_slope=0.2, max_value=4.0, threshold=0.1),
+        L.Conv2DTranspose(2, 3, strides=2, padding="same"),
+        L.UpSampling2D(2, interpolation="bilinear"),
+        L.Cropping2D(1),
+        L.MaxPooling2D(2),
+        L.AveragePooling2D(2),
+        L.Flatten(),
+        L.Dense(2),
+    ]), [noise(4, 8, 8, 2)]
+
+
+def branches():
+    a, b = keras.Input((5,), name="left_side"), keras.Input((5,), name="right_side")
+    x, y = L.Dense(4, activation="tanh")(a), L.Dense(4, activation="elu")(b)
+    merged = [
+        L.Add()([x, y]),
+        L.Subtract()([x, y]),
+        L.Multiply()([x, y]),
+        L.Average()([x, y]),
+        L.Maximum()([x, y]),
+        L.Minimum()([x, y]),
+        L.Dot(axes=1)([x, y]),
+    ]
+    z = L.Concatenate()(merged)
+    z = L.Softmax()(L.Dense(3)(L.PReLU()(z)))
+    return keras.Model([a, b], z), [noise(4, 5), noise(4, 5)]
+
+
+def nested():
+    inner = keras.Sequential([keras.Input((4,)), L.Dense(4, activation="selu"), L.Dense(3)], name="inner")
+    i = keras.Input((4,))
+    middle = keras.Model(i, L.Concatenate()([inner(i), i]), name="middle")
+    x = keras.Input((4,))
+    once = middle(x)
+    twice = middle(once[:, 2:6])
+    return keras.Model(x, [L.Dense(2, name="out")(L.Add()([once, twice]))]), [noise(4, 4)]
+
+
+def recurrent():
+    x = keras.Input((6, 4))
+    y = L.LSTM(5, return_sequences=True)(x)
+    y = L.Bidirectional(L.GRU(3, return_sequences=True))(y)
+    y = L.TimeDistributed(L.Dense(4, activation="relu"))(y)
+    y = L.GRU(4, reset_after=False, return_sequences=True, recurrent_activation="hard_sigmoid")(y)
+    y = L.RNN([L.GRUCell(3), L.LSTMCell(4)], return_sequences=True)(y)
+    y = L.Bidirectional(L.LSTM(2), merge_mode="sum")(y)
+    return keras.Model(x, L.Dense(2)(y)), [noise(3, 6, 4)]
+
+
+def seq2seq():
+    source, target = keras.Input((5, 3)), keras.Input((4, 2))
+    _, h, c = L.LSTM(4, return_state=True)(source)
+    y = L.LSTM(4, return_sequences=True)(target, initial_state=[h, c])
+    _, state = L.GRU(4, return_state=True)(y)
+    y = L.GRU(4, return_sequences=True, go_backwards=True)(y, initial_state=state)
+    return keras.Model([source, target], L.Dense(2)(y)), [noise(3, 5, 3), noise(3, 4, 2)]
+
+
+def transformer():
+    tokens = keras.Input((7,), dtype="int32")
+    e = L.Embedding(10, 6)(tokens)
+    x = L.LayerNormalization()(e + L.MultiHeadAttention(2, 3)(e, e, use_causal_mask=True))
+    x = x * 2.0 - L.Dense(6, activation="gelu")(x)
+    x = L.MultiHeadAttention(2, 3, value_dim=4, use_bias=False)(x, e, key=e)
+    return keras.Model(tokens, L.Dense(2)(L.GlobalAveragePooling1D()(x))), [words(3, 7)]
+
+
+def masked():
+    tokens = keras.Input((7,), dtype="int32")
+    e = L.Embedding(10, 6, mask_zero=True)(tokens)
+    x = L.MultiHeadAttention(2, 3)(e, e)
+    x = L.Bidirectional(L.GRU(3))(x)
+    return keras.Model(tokens, L.Dense(2)(x)), [words(3, 7)]
+
+
+def activations():
+    x = keras.Input((4,))
+    names = """elu selu relu relu6 linear sigmoid hard_sigmoid softplus softsign tanh softmax log_softmax gelu mish silu leaky_relu
+    exponential celu hard_tanh log_sigmoid squareplus hard_silu""".split()
+    return keras.Model(x, L.Concatenate()([L.Dense(2, activation=a)(x) for a in names])), [noise(3, 4)]
+
+
+def operations():
+    x = keras.Input((4, 6))
+    y = ops.transpose(x, (0, 2, 1)) / 2.0 + 1.0
+    y = ops.concatenate([y, 1.0 - ops.square(y)], axis=-1)
+    z = ops.mean(y, axis=[1], keepdims=True) + ops.max(y, axis=1, keepdims=True)
+    y = ops.tanh(y * z) ** 2
+    y = ops.reshape(y, (-1, 48))[:, ::2]
+    y = ops.stack([ops.exp(-y), ops.maximum(y, 0.1)], axis=1)
+    y = ops.matmul(y, ops.transpose(y, (0, 2, 1))) / 24.0
+    return keras.Model(x, L.Dense(2)(L.Flatten()(ops.squeeze(ops.expand_dims(y, 1), 1)))), [noise(3, 4, 6)]
+
+
+def normalized():
+    x = keras.Input((8, 4))
+    y = L.Conv1D(6, 3, padding="causal", activation="relu")(x)
+    y = L.GroupNormalization(groups=2)(y)
+    y = L.ZeroPadding1D((1, 2))(L.UpSampling1D(2)(y))
+    y = L.RMSNormalization()(L.Cropping1D((1, 2))(y))
+    y = L.EinsumDense("abc,cd->abd", output_shape=(None, 5), bias_axes="d", activation="tanh")(y)
+    y = L.UnitNormalization()(L.LayerNormalization(center=False)(y))
+    y = L.MaxPooling1D(2)(L.AveragePooling1D(2)(y))
+    y = L.Identity()(L.Permute((2, 1))(L.Reshape((4, 5))(y)))
+    return keras.Model(x, L.Dense(2)(L.GlobalMaxPooling1D()(y))), [noise(3, 8, 4)]
+
+
+MODELS = [mlp, unbuilt, cnn, branches, nested, recurrent, seq2seq, transformer, masked, activations, operations, normalized]
+
+
+def packed(path):
+    """Deflates an archive, which Keras only stores."""
+    with zipfile.ZipFile(path) as archive:
+        files = [(name, archive.read(name)) for name in archive.namelist()]
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files:
+            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED, 9)
+
+
+def flat(array):
+    return [float(f"{v:.7g}") for v in np.asarray(array).ravel()]
+
+
+os.makedirs(FOLDER, exist_ok=True)
+for make in MODELS:
+    name = make.__name__
+    if len(sys.argv) > 1 and name not in sys.argv[1:]:
+        continue
+    keras.utils.set_random_seed(1)
+    random.seed(1)
+    keras.backend.clear_session()
+    model, inputs = make()
+    for v in model.trainable_variables:
+        v.assign(v + 0.1 * noise(*v.shape))
+    model.save(f"{FOLDER}/{name}.keras")
+    if name != "unbuilt":
+        packed(f"{FOLDER}/{name}.keras")
+    model.save(f"{FOLDER}/{name}.h5")
+    with open(f"{FOLDER}/{name}.h5", "rb") as file, gzip.GzipFile(f"{FOLDER}/{name}.h5.gz", "wb", mtime=0) as out:
+        out.write(file.read())
+    os.remove(f"{FOLDER}/{name}.h5")
+    given = inputs[0] if len(inputs) == 1 else inputs
+    first = model.predict(given, verbose=0)
+    first = first[0] if isinstance(first, list) else first
+    target = noise(*first.shape)
+    model.compile(optimizer=keras.optimizers.SGD(0.05), loss="mse", run_eagerly=True)
+    losses = model.fit(given, target, epochs=10, batch_size=64, shuffle=False, verbose=0).history["loss"]
+    after = model.predict(given, verbose=0)
+    with open(f"{FOLDER}/{name}.json", "w") as file:
+        json.dump(
+            {
+                "inputs": [{"dtype": str(x.dtype), "shape": x.shape, "values": flat(x)} for x in inputs],
+                "shape": first.shape,
+                "predicted": flat(first),
+                "target": flat(target),
+                "losses": flat(losses),
+                "after": flat(after[0] if isinstance(after, list) else after),
+            },
+            file,
+        )
+    print(name, losses[0], losses[-1])
