@@ -109,6 +109,13 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   GetItem: ["x key", ({ x, key }) => getItem(tensor(x), list(key))],
 };
 
+/** A name without what the package changes when it writes a model: capitals and underscores. */
+const plain = (name: string): string => name.replaceAll("_", "").toLowerCase();
+
+const BY_NAME = new Map(
+  Object.entries(OPERATIONS).map(([name, operation]) => [plain(name), operation]),
+);
+
 /** Returns `x[key]` of NumPy, of slices, whole numbers, an ellipsis and new axes. */
 function getItem(x: tf.Tensor, key: readonly Argument[]): tf.Tensor {
   const begin: number[] = [], end: number[] = [], strides: number[] = [];
@@ -163,12 +170,13 @@ export function runOperation(
   { args, kwargs }: JsonObject,
   inputs: readonly tf.Tensor[],
 ): tf.Tensor {
-  if (!Object.hasOwn(OPERATIONS, name)) {
+  const operation = BY_NAME.get(plain(name));
+  if (!operation) {
     throw new UnimplementedError(
       `Cannot run operation ${name} of a Keras model: it is not supported`,
     );
   }
-  const [names, run] = OPERATIONS[name], given: Record<string, Argument> = {};
+  const [names, run] = operation, given: Record<string, Argument> = {};
   const order = names.split(" ");
   (args as Json[]).forEach((value, i) => given[order[i]] = filled(value, inputs));
   for (const [key, value] of Object.entries(kwargs as JsonObject)) {

@@ -11,8 +11,6 @@ export type Extents = readonly (number | null)[];
 export interface Weight {
   readonly name: string;
   readonly shape: readonly number[];
-  /** Place in `model.weights.h5`, below the layer's group; in `vars` where it is left out. */
-  readonly path?: string;
   /** Number that it begins with. Default: as Glorot's uniform initializer draws them. */
   readonly start?: 0 | 1;
   /** False where no gradient changes it. */
@@ -92,13 +90,11 @@ function attentionWeights(config: Settings, shapes: readonly Extents[]): Weight[
     ["query", [last(query), heads, dim], [heads, dim]],
     ["key", [last(key), heads, dim], [heads, dim]],
     ["value", [last(value), heads, values], [heads, values]],
-    ["output", [heads, values, ...out], out],
+    ["attention_output", [heads, values, ...out], out],
   ];
   return parts.flatMap(([name, kernel, bias]): Weight[] => [
-    { name: `${name}Kernel`, shape: kernel, path: `${name}_dense/vars/0` },
-    ...(config.useBias === false
-      ? []
-      : [{ name: `${name}Bias`, shape: bias, path: `${name}_dense/vars/1`, start: 0 as const }]),
+    { name: `${name}/kernel`, shape: kernel },
+    ...(config.useBias === false ? [] : [{ name: `${name}/bias`, shape: bias, start: 0 as const }]),
   ]);
 }
 

@@ -84,6 +84,28 @@ export function layersTopology<T>(topology: T): T {
   return whole as T;
 }
 
+/** Returns names of weights as the package has them: Keras 3 begins with the names of the models that a layer lies in. */
+export function layersWeightNames(topology: unknown, names: readonly string[]): string[] {
+  const leaves = new Map<string, Json>();
+  const visit = (given: unknown, depth: number): void => {
+    if (!isObject(given) || depth > DEEPEST) return;
+    const { config } = given, layers = isObject(config) ? config.layers : undefined;
+    if (Array.isArray(layers)) layers.forEach((layer) => visit(layer, depth + 1));
+    else leaves.set(String(nameOf(given)), given.class_name);
+  };
+  visit(
+    isObject(topology) && isObject(topology.model_config) ? topology.model_config : topology,
+    0,
+  );
+  return names.map((name) => {
+    const parts = name.split("/"), from = parts.findIndex((part) => leaves.has(part));
+    if (from < 0) return name;
+    const isDepthwise = leaves.get(parts[from]) === "DepthwiseConv2D" && parts.at(-1) === "kernel";
+    if (isDepthwise) parts[parts.length - 1] = "depthwise_kernel";
+    return parts.slice(from).join("/");
+  });
+}
+
 /** Rewrites the configuration of a model, which Keras 3 or 2 has written. */
 export function layersModel(config: JsonObject, isNew: boolean): JsonObject {
   return new Writer(isNew).object(config, 0);
@@ -147,6 +169,11 @@ class Writer {
     if (name === "Lambda") throw missing(`Lambda, a layer of Python code (${config.name}),`);
     if (/Conv/.test(name) && typeof config.groups === "number" && config.groups > 1) {
       throw missing(`${name} of ${config.groups} groups`);
+    }
+    if (name === "Bidirectional" && isObject(config.layer) && isObject(config.layer.config)) {
+      // The package puts it before the name, as Keras has done.
+      const inner = config.layer.config;
+      inner.name = String(inner.name ?? "rnn").replace(/^forward_/, "");
     }
     if (/^GRU(Cell)?$/.test(name) && config.reset_after === true) {
       return made(`Keras${name}`);

@@ -5,6 +5,7 @@ import { decodeWeights as decodeArrays } from "../../graph_model/weights.ts";
 import { encodeString } from "../../../engine/core/text.ts";
 import type { NdArray } from "../../../engine/core/nd_array.ts";
 import type { Tensor } from "../../../engine/core/tensor.ts";
+import { isKeras3, layersTopology, layersWeightNames } from "../../layers/keras_config.ts";
 import type { NamedTensor, NamedTensorMap, NumericArray } from "../types.ts";
 import { CompositeArrayBuffer } from "./composite_array_buffer.ts";
 import type {
@@ -189,7 +190,7 @@ export function getModelArtifactsForJSONSync(
 ): ModelArtifacts {
   const { modelTopology, format, generatedBy, convertedBy, weightsManifest } = modelJSON;
   const artifacts: ModelArtifacts = {
-    modelTopology: layersTopology(modelTopology),
+    modelTopology,
     ...named({ format, generatedBy, convertedBy }),
     ...shared(modelJSON),
   };
@@ -203,7 +204,21 @@ export function getModelArtifactsForJSONSync(
     artifacts.weightSpecs = weightSpecs;
     artifacts.weightData = weightData;
   }
-  return artifacts;
+  return layersArtifacts(artifacts);
+}
+
+/** Rewrites a model that Keras 3 has configured, so that `tfjs-layers` makes it; returns others as they are. */
+export function layersArtifacts(artifacts: ModelArtifacts): ModelArtifacts {
+  const { modelTopology: given, weightSpecs } = artifacts;
+  if (!isKeras3(given)) return artifacts;
+  const names = layersWeightNames(given, (weightSpecs ?? []).map(({ name }) => name));
+  return {
+    ...artifacts,
+    modelTopology: layersTopology(given!),
+    ...(weightSpecs
+      ? { weightSpecs: weightSpecs.map((spec, i) => ({ ...spec, name: names[i] })) }
+      : {}),
+  };
 }
 
 /** Makes a model of `model.json` and the bytes of `loadWeights`. */

@@ -1,4 +1,5 @@
 /** Handlers of models in memory, and of users' save functions. */
+import { layersArtifacts } from "./io_utils.ts";
 import type {
   IOHandler,
   IOHandlerSync,
@@ -31,11 +32,11 @@ export function fromMemorySync(
     trainingConfig === undefined;
   const given = modelArtifacts as ModelArtifacts;
   if (isWhole && (given.modelTopology !== undefined || given.weightSpecs !== undefined)) {
-    return { load: () => given };
+    return { load: () => layersArtifacts(given) };
   }
   const parts = { modelTopology: modelArtifacts, weightSpecs, weightData, trainingConfig };
   const known = Object.entries(parts).filter(([, value]) => value !== undefined);
-  return { load: () => Object.fromEntries(known) as ModelArtifacts };
+  return { load: () => layersArtifacts(Object.fromEntries(known) as ModelArtifacts) };
 }
 
 /** Makes a handler that saves by a function. */
