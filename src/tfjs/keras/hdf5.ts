@@ -5,7 +5,7 @@
 import { DTYPES, withinMemory } from "../../engine/core/dtype.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import { arrayFromBytes, checkBytes } from "../../library/io/bytes.ts";
-import { inflateZlib } from "../../library/io/inflate.ts";
+import { DEFLATE, FLETCHER, place, SHUFFLE, unfiltered } from "./hdf5_chunks.ts";
 import {
   Cursor,
   damaged,
@@ -21,7 +21,6 @@ import {
 /** Messages of an object, by the numbers of the format. */
 const SPACE = 1, LINK_INFO = 2, TYPE = 3, LINK = 6, LAYOUT = 8, FILTERS = 11, ATTRIBUTE = 12;
 const CONTINUED = 16, SYMBOLS = 17, ATTRIBUTE_INFO = 21;
-const DEFLATE = 1, SHUFFLE = 2, FLETCHER = 3;
 /** Deflate's best: a match of 258 bytes for two bits. */
 const MOST_INFLATED = 1032;
 /** Groups within groups, which nested models make. */
@@ -196,60 +195,6 @@ class File {
       }
     }
     return out;
-  }
-}
-
-/** Undoes the filters of a chunk. */
-function unfiltered(
-  packed: Uint8Array,
-  wanted: number,
-  size: number,
-  filters: readonly number[],
-  skipped: number,
-): Uint8Array {
-  let data = packed;
-  for (let i = filters.length - 1; i >= 0; i--) {
-    if (skipped >> i & 1) continue;
-    if (filters[i] === DEFLATE) {
-      const checked = filters.slice(0, i).filter((id) => id === FLETCHER).length;
-      data = inflateZlib(data, wanted + 4 * checked);
-    } else if (filters[i] === FLETCHER) data = data.subarray(0, Math.max(0, data.length - 4));
-    else {
-      const count = Math.floor(data.length / size), plain = new Uint8Array(data.length);
-      for (let b = 0; b < size; b++) {
-        for (let e = 0; e < count; e++) plain[e * size + b] = data[b * count + e];
-      }
-      data = plain;
-    }
-  }
-  if (data.length !== wanted) throw damaged(`a chunk has ${data.length} bytes, wanted ${wanted}`);
-  return data;
-}
-
-/** Copies a chunk to its place, row by row; what lies beyond the array's end is left out. */
-function place(
-  out: Uint8Array,
-  data: Uint8Array,
-  { shape, chunk, origin, size }: {
-    readonly shape: readonly number[];
-    readonly chunk: readonly number[];
-    readonly origin: readonly number[];
-    readonly size: number;
-  },
-): void {
-  if (origin.some((o, i) => o >= shape[i])) return;
-  const kept = chunk.map((n, i) => Math.min(n, shape[i] - origin[i]));
-  const rank = shape.length, row = kept[rank - 1] * size;
-  const rows = kept.slice(0, -1).reduce((a, b) => a * b, 1);
-  const index = new Array<number>(rank - 1).fill(0);
-  for (let r = 0; r < rows; r++) {
-    let from = 0, to = 0;
-    for (let i = 0; i < rank; i++) {
-      from = from * chunk[i] + (index[i] ?? 0);
-      to = to * shape[i] + (index[i] ?? 0) + origin[i];
-    }
-    out.set(data.subarray(from * size, from * size + row), to * size);
-    for (let i = rank - 2; i >= 0 && ++index[i] === kept[i]; i--) index[i] = 0;
   }
 }
 

@@ -11,7 +11,7 @@ import { tfjsPackages } from "../../../tools/tfjs_packages.ts";
 
 const { tfl } = await tfjsPackages();
 
-/** What a fixture holds beside its files. */
+/** Content of a fixture beside its files. */
 interface Told {
   readonly inputs: { dtype: "float32" | "int32"; shape: number[]; values: number[] }[];
   readonly shape: number[];
@@ -113,7 +113,7 @@ for (const [name, corrects = false] of NAMES) {
     }));
 }
 
-/** Does what TensorFlow.js's converter does with a `.h5` file of Keras 3. */
+/** Does as TensorFlow.js's converter with a `.h5` file of Keras 3. */
 function converted(bytes: Uint8Array): tf.io.ModelArtifacts {
   const file = openHdf5(bytes), all = file.get("model_weights")!;
   const weightSpecs: tf.io.WeightsManifestEntry[] = [], parts: ArrayBuffer[] = [];
