@@ -1,28 +1,18 @@
 /** Scaled dot-product attention. */
 import type { AttentionOf } from "../../core/attention.ts";
 import { apply1, type OpInput } from "../../core/apply.ts";
-import { type Attrs, defineOp, type OpDef } from "../../core/op.ts";
-import { toNdArray } from "../../core/convert.ts";
+import { defineOp, type OpDef } from "../../core/op.ts";
 import { optionCheck } from "../../core/arguments.ts";
 import { mergeShapes, type PartialShape } from "../../core/shape.ts";
 import { type Spec, specText } from "../../core/tensor_spec.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
 import { attentionCpu } from "../../kernels/host/attention.ts";
-import { transpose } from "../array/move.ts";
-import { expandDims, reshape, squeeze } from "../array/view.ts";
-import { onesOfTensor } from "../array/fill_ops.ts";
-import { cumsum } from "../reduce/scan.ts";
-import { range } from "../array/ranges.ts";
-import { matMul } from "../linalg/matmul.ts";
-import { add, mul } from "../pointwise/arithmetic.ts";
-import { lessEqual } from "../pointwise/compare.ts";
-import { where } from "../pointwise/select.ts";
-import { softmax } from "./softmax.ts";
-import { shapeOfInput, toFloatInput } from "../input.ts";
+import { shapeOfInput, toFloatInput, toInput } from "../input.ts";
+import type { Seed } from "../random/state.ts";
+import { type AttentionParts, type AttentionResult, composedAttention } from "./attention_parts.ts";
 
-/** Dot products this low weigh nothing: the lowest of float16. */
-const MASKED = -65504;
+export type { AttentionResult };
 
 const Attention: OpDef = defineOp({
   name: "_Attention",
@@ -32,15 +22,14 @@ const Attention: OpDef = defineOp({
   attrs: ["T: floating", "scale: float", "causal: bool = false"],
   infer: ([q, k, v], { causal }) => {
     const n = q.shape?.[1], m = k.shape?.[1];
-    if (causal && n != null && m != null && n > m) {
-      throw new ValueError(
-        `Cannot attend causally from ${n} queries to ${m} keys: the first query sees no key`,
-      );
-    }
+    if (causal && n != null && m != null && n > m) throw noKeySeen(n, m);
     return [attentionShape(q, k, v)];
   },
   meaning: { kind: "special", kernel: "attention" },
-  expand: ([q, k, v], attrs) => [composed(q, k, v, attrs)],
+  expand: (
+    [q, k, v],
+    { scale, causal },
+  ) => [composedAttention({ q, k, v }, { scale, causal }).output],
 });
 
 /** Attention whose operands and result a plan reads and writes where they lie. */
@@ -55,6 +44,12 @@ defineOp({
   meaning: { kind: "special", kernel: "attention" },
   cpu: attentionCpu,
 });
+
+function noKeySeen(n: number, m: number): ValueError {
+  return new ValueError(
+    `Cannot attend causally from ${n} queries to ${m} keys: the first query sees no key`,
+  );
+}
 
 function attentionShape(q: Spec, k: Spec, v: Spec): PartialShape {
   for (const [name, s] of [["query", q], ["key", k], ["value", v]] as const) {
@@ -78,52 +73,52 @@ function attentionShape(q: Spec, k: Spec, v: Spec): PartialShape {
   }
 }
 
-function composed(q: OpInput, k: OpInput, v: OpInput, { scale, causal }: Attrs): Tensor {
-  // A single head is moved to the front without a copy.
-  const single = [q, k, v].every((x) => shapeOfInput(x)?.[2] === 1);
-  const swap = (x: OpInput, from: number, to: number): Tensor =>
-    single ? expandDims(squeeze(x, [from]), to) : transpose(x, [0, 2, 1, 3]);
-  const heads = (x: OpInput): Tensor => swap(x, 2, 1);
-  let scores = mul(matMul(heads(q), heads(k), false, true), scale);
-  if (causal) {
-    const masked = toNdArray(MASKED, { dtype: q.dtype });
-    scores = where(
-      visible(scores, shapeOfInput(q)?.[1] ?? null, shapeOfInput(k)?.[1] ?? null),
-      scores,
-      masked,
-    );
-  }
-  return swap(matMul(softmax(scores), heads(v)), 1, 2);
-}
-
-/** True where a key is no later than its query; both are counted from the end. */
-function visible(scores: Tensor, n: number | null, m: number | null): Tensor {
-  if (n !== null && m !== null) {
-    const rows = add(reshape(range(0, n, 1, "int32"), [n, 1]), m - n);
-    return lessEqual(reshape(range(0, m, 1, "int32"), [1, m]), rows);
-  }
-  const ones = onesOfTensor(scores);
-  const rows = cumsum(ones, 2, false, true), columns = cumsum(ones, 3, false, true);
-  return lessEqual(rows, columns);
-}
-
 /** Options of {@linkcode scaledDotProductAttention}. */
 export interface AttentionOptions {
   /** Let a query see only keys up to its own place, counted from the end if there are more keys. */
   readonly causal?: boolean;
   /** Factor of the dot products; default `1 / sqrt(depth)`. */
   readonly scale?: number;
+  /**
+   * Mask that broadcasts to `[batch, heads, queries, keys]`: of booleans, true where a query sees a key, or of numbers that are added to
+   * the scores.
+   */
+  readonly mask?: TensorLike | null;
+  /** Numbers that are added to the scores, beside a mask of booleans. */
+  readonly bias?: TensorLike | null;
+  /** Number of keys in each example of the batch, integers `[batch]`: later ones are padding. */
+  readonly keyLengths?: TensorLike | null;
+  /** Scores become `softcap · tanh(score / softcap)` before masks. */
+  readonly softcap?: number | null;
+  /** Number of keys that a query sees on each side of its own place, or on the left and on the right. */
+  readonly window?: number | readonly [left: number, right: number] | null;
+  /** Fraction of the weights that are set to zero by chance, as `tf.dropout` does. Default 0. */
+  readonly dropout?: number;
+  /** Seed of the dropout. */
+  readonly seed?: Seed | null;
+  /** Return the logarithms of the sums of exponentials of scores too. Default false. */
+  readonly returnLogSumExp?: boolean;
 }
 
 const checkOptions = optionCheck<AttentionOptions>("scaledDotProductAttention", {
   causal: true,
   scale: true,
+  mask: true,
+  bias: true,
+  keyLengths: true,
+  softcap: true,
+  window: true,
+  dropout: true,
+  seed: true,
+  returnLogSumExp: true,
 });
 
 /**
- * `softmax(scale · query · keyᵀ) · value` for each head. All have shape `[batch, time, heads, depth]`; key and value share their time.
- * One dispatch on the GPU; the matrix of scores is never stored there. Follows Vaswani et al., "Attention is all you need".
- * Throws `ValueError` for shapes that do not fit, or where `scale` is not given and the depth is unknown.
+ * `softmax(scale · query · keyᵀ) · value` for each head. Queries have shape `[batch, time, heads, depth]`, keys and values share their
+ * batch, time and heads. Of these there may be fewer: each then serves a group of neighbouring heads of queries. A query that sees no
+ * key gets zeros, and -Infinity as the logarithm. Compiled functions make one kernel of it, whatever the masks; eager code does so with
+ * `causal` alone. Follows Vaswani et al., "Attention is all you need", and `jax.nn.dot_product_attention`. Throws `ValueError` for shapes
+ * that do not fit, or where `scale` is not given and the depth is unknown.
  *
  * @example
  * ```ts
@@ -131,22 +126,86 @@ const checkOptions = optionCheck<AttentionOptions>("scaledDotProductAttention", 
  * import { assertEquals } from "@std/assert";
  * const x = tf.ones([1, 3, 2, 4]);
  * assertEquals(tf.scaledDotProductAttention(x, x, x, { causal: true }).shape, [1, 3, 2, 4]);
+ *
+ * const q = tf.ones([1, 2, 4, 8]), kv = tf.ones([1, 5, 2, 8]); // 4 heads in 2 groups
+ * const { output, logSumExp } = tf.scaledDotProductAttention(q, kv, kv, {
+ *   mask: [[[[true, true, false, false, false]]]],
+ *   returnLogSumExp: true,
+ * });
+ * assertEquals([output.shape, logSumExp.shape], [[1, 2, 4, 8], [1, 2, 4]]);
  * ```
  */
 export function scaledDotProductAttention(
   query: TensorLike,
   key: TensorLike,
   value: TensorLike,
+  options: AttentionOptions & { readonly returnLogSumExp: true },
+): AttentionResult;
+/** Returns the result alone. */
+export function scaledDotProductAttention(
+  query: TensorLike,
+  key: TensorLike,
+  value: TensorLike,
+  options?: AttentionOptions,
+): Tensor;
+export function scaledDotProductAttention(
+  query: TensorLike,
+  key: TensorLike,
+  value: TensorLike,
   options: AttentionOptions = {},
-): Tensor {
+): Tensor | AttentionResult {
   checkOptions(options);
-  const { causal = false, scale } = options;
-  const inputs = [query, key, value].map((x, i): OpInput =>
+  const { causal = false, scale, dropout = 0, returnLogSumExp = false } = options;
+  const [q, k, v] = [query, key, value].map((x, i): OpInput =>
     toFloatInput(x, ["query", "key", "value"][i], "scaledDotProductAttention")
   );
-  const depth = shapeOfInput(inputs[0])?.at(-1);
+  const depth = shapeOfInput(q)?.at(-1);
   if (scale === undefined && depth == null) {
     throw new ValueError("Cannot attend: the depth is unknown, pass { scale }");
   }
-  return apply1(Attention, inputs, { causal, scale: scale ?? 1 / Math.sqrt(depth!) });
+  const input = (name: "mask" | "bias" | "keyLengths"): OpInput | undefined =>
+    options[name] == null ? undefined : toInput(options[name], name, "scaledDotProductAttention");
+  const parts: AttentionParts = {
+    causal,
+    scale: scale ?? 1 / Math.sqrt(depth!),
+    mask: input("mask"),
+    bias: input("bias"),
+    keyLengths: input("keyLengths"),
+    softcap: options.softcap ?? undefined,
+    window: options.window ?? undefined,
+    dropout,
+    seed: options.seed,
+    returnLogSumExp,
+  };
+  const heads = shapeOfInput(q)?.[2], groups = shapeOfInput(k)?.[2];
+  const isGrouped = shapeOfInput(q)?.length === 4 && heads != null && groups != null &&
+    heads !== groups && heads % groups === 0;
+  const isPlain = !isGrouped && dropout === 0 && !returnLogSumExp &&
+    [parts.mask, parts.bias, parts.keyLengths, parts.softcap, parts.window].every((x) =>
+      x === undefined
+    );
+  if (isPlain) return apply1(Attention, [q, k, v], { causal, scale: parts.scale });
+  checkShapes(q, k, v, parts);
+  const made = composedAttention({ q, k, v }, parts);
+  return returnLogSumExp ? made as AttentionResult : made.output;
+}
+
+/** Throws `ValueError` where the shapes do not fit. */
+function checkShapes(q: OpInput, k: OpInput, v: OpInput, { causal }: AttentionParts): void {
+  const specs = [q, k, v].map((x): Spec => ({ dtype: x.dtype, shape: shapeOfInput(x) }));
+  const [queries, keys, values] = specs;
+  // Heads are compared as groups, and values may have a depth of their own.
+  const heads = queries.shape?.[2], groups = keys.shape?.[2];
+  const shared = queries.shape && heads != null && groups != null && heads % groups === 0
+    ? { ...queries, shape: queries.shape.map((d, i) => i === 2 ? groups : d) }
+    : queries;
+  const depth = keys.shape?.[3] ?? null;
+  const alike = values.shape &&
+    { ...values, shape: values.shape.map((d, i) => i === 3 ? depth : d) };
+  attentionShape(shared, keys, alike ?? values);
+  const n = queries.shape?.[1], m = keys.shape?.[1];
+  if (causal && n != null && m != null && n > m) throw noKeySeen(n, m);
+  if (queries.shape === null || keys.shape === null || values.shape === null) {
+    throw new ValueError("Cannot attend with masks or groups: the rank of an operand is unknown");
+  }
 }
