@@ -458,6 +458,7 @@ import "./engine/ops/linalg/namespace.ts";
 import "./engine/ops/conv/pool.ts";
 import "./engine/ops/conv/pool_functions.ts";
 import "./engine/kernels/host/attention.ts";
+import "./engine/ops/rows/attention_parts.ts";
 import "./engine/ops/rows/attention.ts";
 import "./engine/ops/functions.ts";
 import "./engine/ops/host/print.ts";
