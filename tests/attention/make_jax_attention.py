@@ -1,4 +1,4 @@
-"""Writes jax_attention.json: attention as JAX computes it, with gradients of the sum of squares, for the masks of attention_masks_test.ts."""
+"""Writes jax_attention.json: attention as JAX computes it, with gradients of the sum of squares, for the masks of masks_test.ts."""
 
 import json
 import os
