@@ -242,7 +242,7 @@ class ModelServer {
     request: Request,
     work: (body: Uint8Array<ArrayBuffer>, signal: AbortSignal) => Promise<Response>,
   ): Promise<Response> {
-    const timeoutMs = Math.min(this.#timeoutMs, requestedTimeout(request));
+    const timeoutMs = Math.min(this.#timeoutMs, timeoutOf(request));
     const controller = new AbortController();
     const abort = (): void => controller.abort(new HttpError(499, "The client went away"));
     if (request.signal.aborted) abort();
@@ -298,13 +298,14 @@ function allow(request: Request, method: "GET" | "POST"): void {
   throw new HttpError(405, `Cannot ${request.method} here: wanted ${method}`, { allow: method });
 }
 
-function get(request: Request, value: unknown, status = 200): Response {
+/** Answers a request that wants to read a value, as JSON. */
+export function get(request: Request, value: unknown, status = 200): Response {
   allow(request, "GET");
   return Response.json(value, { status });
 }
 
-/** Returns the time limit of a request's header, in milliseconds. */
-function requestedTimeout(request: Request): number {
+/** Returns the time limit of a request's header, in milliseconds. Throws `HttpError` for one that is none. */
+export function timeoutOf(request: Request): number {
   const ms = request.headers.get("x-timeout-ms");
   if (ms === null) return Infinity;
   if (Number(ms) > 0) return Number(ms);

@@ -16,12 +16,15 @@ import { loadGraphModel, setBackend } from "../../mod.ts";
 import { NotFoundError, UnavailableError, ValueError } from "../engine/core/errors.ts";
 import { runMain } from "../library/io/command.ts";
 import { loadSavedModel } from "../tensorflow/mod.ts";
-import { createHandler } from "./handler.ts";
+import { createHandler, type Handler } from "./handler.ts";
 import type { Versions } from "./model_entry.ts";
 import type { ServableModel } from "./servable.ts";
+import { answerFrom, failFrom, workerHandler } from "./worker_handler.ts";
 
 /** The used part of `Deno`: the library's types know browsers only. */
 interface DenoRuntime {
+  readonly args: readonly string[];
+  readonly mainModule: string;
   readonly env: { get(name: string): string | undefined };
   exit(code: number): never;
   stat(path: string): Promise<unknown>;
@@ -101,7 +104,20 @@ async function certificate(
   return { cert: await deno.readTextFile(cert), key: await deno.readTextFile(key) };
 }
 
-async function main(args: readonly string[]): Promise<number> {
+/** Flags of the command. */
+interface Flags {
+  readonly host: string;
+  readonly port: string;
+  readonly device?: string | undefined;
+  readonly batch?: string | undefined;
+  readonly "batch-delay": string;
+  readonly timeout: string;
+  readonly "token-env"?: string | undefined;
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
+}
+
+function parse(args: readonly string[]): { flags: Flags; folders: readonly string[] } {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
@@ -118,13 +134,18 @@ async function main(args: readonly string[]): Promise<number> {
     },
   });
   if (positionals.length === 0) throw new ValueError(USAGE);
-  const variable = values["token-env"];
+  return { flags: values, folders: positionals };
+}
+
+/** Loads the models and makes their handler. */
+async function makeHandler(args: readonly string[]): Promise<Handler> {
+  const { flags, folders } = parse(args);
+  const variable = flags["token-env"];
   const token = variable === undefined ? undefined : deno.env.get(variable);
   if (variable !== undefined && !token) {
     throw new ValueError(`Cannot read the token: the environment has no ${variable}`);
   }
-  const tls = await certificate(values);
-  const { device } = values;
+  const { device } = flags;
   if (device !== undefined && device !== "cpu" && device !== "webgpu") {
     throw new ValueError(`Cannot use --device "${device}": wanted cpu or webgpu`);
   }
@@ -132,31 +153,38 @@ async function main(args: readonly string[]): Promise<number> {
     throw new UnavailableError(`Cannot use --device ${device}: there is none`);
   }
   const models: Record<string, ServableModel | Versions> = {};
-  for (const text of positionals) {
+  for (const text of folders) {
     const [name, folder] = named(text);
     models[name] = await loadModel(folder);
   }
-  const handler = createHandler({
+  return createHandler({
     models,
-    timeoutMs: numberOf("timeout", values.timeout),
+    timeoutMs: numberOf("timeout", flags.timeout),
     ...(token !== undefined && { token }),
-    ...(values.batch !== undefined && {
+    ...(flags.batch !== undefined && {
       batching: {
-        maxRows: numberOf("batch", values.batch),
-        maxDelayMs: numberOf("batch-delay", values["batch-delay"]),
+        maxRows: numberOf("batch", flags.batch),
+        maxDelayMs: numberOf("batch-delay", flags["batch-delay"]),
       },
     }),
   });
+}
+
+/** Listens, and has a worker load the models and compute: health is answered meanwhile. */
+async function main(args: readonly string[]): Promise<number> {
+  const { flags, folders } = parse(args);
+  const tls = await certificate(flags);
+  const port = numberOf("port", flags.port), timeoutMs = numberOf("timeout", flags.timeout);
+  const worker = new Worker(deno.mainModule, { type: "module" });
+  const handler = await workerHandler(worker, { timeoutMs });
+  const names = folders.map((text) => named(text)[0]).join(", ");
+  const scheme = tls.cert === undefined ? "http" : "https";
   const server = deno.serve({
     ...tls,
-    hostname: values.host,
-    port: numberOf("port", values.port),
+    hostname: flags.host,
+    port,
     onListen: ({ hostname, port }) =>
-      console.log(
-        `Serving ${Object.keys(models).join(", ")} at ${
-          tls.cert === undefined ? "http" : "https"
-        }://${hostname}:${port}`,
-      ),
+      console.log(`Serving ${names} at ${scheme}://${hostname}:${port}`),
   }, handler.fetch);
   const stop = async (): Promise<void> => {
     await handler.drain();
@@ -170,7 +198,10 @@ async function main(args: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** Runs the command; exits with code 2 on a failure. */
-export const runCommand = (): Promise<void> => runMain(USAGE, main);
+/** Runs the command, and in its worker the part that computes; exits with code 2 on a failure. */
+export const runCommand = (): Promise<void> =>
+  "WorkerGlobalScope" in globalThis
+    ? makeHandler(deno.args).then(answerFrom, failFrom)
+    : runMain(USAGE, main);
 
 if (import.meta.main) await runCommand();

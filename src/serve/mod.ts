@@ -7,6 +7,7 @@
  */
 export type { BatchingOptions } from "./batcher.ts";
 export { createHandler, type Handler, type HandlerOptions } from "./handler.ts";
+export { answerFrom, workerHandler, type WorkerHandlerOptions } from "./worker_handler.ts";
 export type { Versions } from "./model_entry.ts";
 export type {
   GraphModelLike,

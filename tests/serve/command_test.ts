@@ -142,7 +142,7 @@ Deno.test("the command tells what it cannot serve", async (t) => {
       [[], "usage: serve"],
       [["/no/such/folder"], "Cannot serve /no/such/folder: there is no such folder"],
       [[empty], "it has no saved_model.pb, no model.json and no numbered folder with one"],
-      [[empty, "--port=x"], "Cannot serve"],
+      [[empty, "--port=x"], 'Cannot use --port "x": wanted a number'],
       [[empty, "--cert=a.pem"], "--cert and --key are wanted together"],
       [[empty, "--device=tpu"], 'Cannot use --device "tpu"'],
       [[empty, "--token-env=NOT_SET_ANYWHERE"], "the environment has no NOT_SET_ANYWHERE"],

@@ -1,0 +1,241 @@
+/** Handlers in a worker: one thread computes, and another answers for its health meanwhile. */
+import { UnavailableError, ValueError } from "../engine/core/errors.ts";
+import { optionCheck } from "../engine/core/arguments.ts";
+import { after } from "../engine/runtime/run/timers.ts";
+import { errorResponse, HttpError } from "./http_error.ts";
+import { get, type Handler, timeoutOf } from "./handler.ts";
+
+/** A request on its way to the worker, or the word that its client went away. */
+type Question =
+  | {
+    readonly kind: "request";
+    readonly id: number;
+    readonly url: string;
+    readonly method: string;
+    readonly headers: readonly [string, string][];
+    readonly body: ReadableStream<Uint8Array<ArrayBuffer>> | null;
+  }
+  | { readonly kind: "abort"; readonly id: number };
+
+/** An answer of the worker, or the word that it has begun. */
+type Reply =
+  | {
+    readonly kind: "response";
+    readonly id: number;
+    readonly status: number;
+    readonly headers: readonly [string, string][];
+    readonly body: Uint8Array<ArrayBuffer>;
+  }
+  | { readonly kind: "begun" }
+  | { readonly kind: "failed"; readonly message: string };
+
+/** The used part of a worker's global scope: the library's types know pages only. */
+interface WorkerScope {
+  postMessage(reply: Reply, transfer?: Transferable[]): void;
+  addEventListener(
+    type: "message",
+    listener: (event: { readonly data: Question }) => void,
+  ): void;
+}
+
+/** Most requests that a worker has at a time: while it computes it reads none of them. */
+const MOST_WAITING = 4096;
+
+/** Milliseconds that a worker has to answer by itself that a request is late. */
+const GRACE_MS = 100;
+
+/** Options of {@linkcode workerHandler}. */
+export interface WorkerHandlerOptions {
+  /** Milliseconds after which a request is answered 504: those of the worker's handler. Default 30,000. */
+  readonly timeoutMs?: number;
+}
+
+const check = optionCheck<WorkerHandlerOptions>("workerHandler", { timeoutMs: true });
+
+/**
+ * Answers requests by the handler of a worker, which calls {@linkcode answerFrom}. Health is answered at once, whatever
+ * the worker computes, and says when the worker has ended. Its `drain` ends the worker. Rejects with `UnavailableError`
+ * where the worker fails to begin.
+ *
+ * @example
+ * ```ts
+ * import { workerHandler } from "@weft/weft/serve";
+ * import { assertEquals } from "@std/assert";
+ * const code = `
+ *   import * as tf from "${import.meta.resolve("@weft/weft")}";
+ *   import { answerFrom, createHandler } from "${import.meta.resolve("@weft/weft/serve")}";
+ *   answerFrom(createHandler({ models: {
+ *     square: tf.function((x) => ({ y: tf.square(x) }), {
+ *       inputSignature: [tf.TensorSpec([null], "float32", "x")],
+ *     }),
+ *   } }));`;
+ * const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
+ * const { fetch, drain } = await workerHandler(new Worker(url, { type: "module" }));
+ * const answer = await fetch(
+ *   new Request("http://localhost/v1/models/square:predict", {
+ *     method: "POST",
+ *     body: JSON.stringify({ instances: [1, 2, 3] }),
+ *   }),
+ * );
+ * assertEquals(await answer.json(), { predictions: [1, 4, 9] });
+ * await drain();
+ * ```
+ */
+export async function workerHandler(
+  worker: Worker,
+  options: WorkerHandlerOptions = {},
+): Promise<Handler> {
+  check(options);
+  const { timeoutMs = 30_000 } = options;
+  if (!(timeoutMs > 0)) {
+    throw new ValueError(`Cannot serve with timeoutMs ${timeoutMs}: wanted a number above 0`);
+  }
+  const front = new Front(worker, timeoutMs);
+  await front.begun;
+  return { fetch: (request) => front.answer(request), drain: () => front.drain() };
+}
+
+/** Answers the requests of a {@linkcode workerHandler} in the worker that it was given. */
+export function answerFrom(handler: Handler): void {
+  const scope = globalThis as unknown as WorkerScope;
+  const running = new Map<number, AbortController>();
+  scope.addEventListener("message", async ({ data }) => {
+    const { id } = data;
+    if (data.kind === "abort") return running.get(id)?.abort();
+    const { url, method, headers, body } = data, controller = new AbortController();
+    running.set(id, controller);
+    // A body that is a stream wants this member, which not all types of requests know.
+    const init = { method, headers, body, signal: controller.signal, duplex: "half" };
+    const response = await handler.fetch(new Request(url, init as RequestInit));
+    running.delete(id);
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    scope.postMessage(
+      {
+        kind: "response",
+        id,
+        status: response.status,
+        headers: [...response.headers],
+        body: bytes,
+      },
+      [bytes.buffer],
+    );
+  });
+  scope.postMessage({ kind: "begun" });
+}
+
+/** Tells a {@linkcode workerHandler} why its worker has no handler to give. */
+export function failFrom(error: unknown): void {
+  const message = error instanceof Error ? error.message : String(error);
+  (globalThis as unknown as WorkerScope).postMessage({ kind: "failed", message });
+}
+
+/** The side that has the requests. */
+class Front {
+  readonly #worker: Worker;
+  readonly #timeoutMs: number;
+  readonly #waiting = new Map<number, (answer: Response) => void>();
+  readonly #began = Promise.withResolvers<void>();
+  #next = 0;
+  /** Why the worker answers no more; null while it does. */
+  #ended: string | null = null;
+  #drained: Promise<void> | null = null;
+  #idle: (() => void) | null = null;
+
+  constructor(worker: Worker, timeoutMs: number) {
+    this.#worker = worker;
+    this.#timeoutMs = timeoutMs;
+    worker.addEventListener("message", ({ data }: MessageEvent<Reply>) => this.#receive(data));
+    worker.addEventListener("error", (event) => {
+      event.preventDefault();
+      this.#end(`its worker has failed: ${event.message}`);
+    });
+  }
+
+  /** Resolves when the worker has a handler. */
+  get begun(): Promise<void> {
+    return this.#began.promise;
+  }
+
+  async answer(request: Request): Promise<Response> {
+    try {
+      if (!URL.canParse(request.url)) throw new HttpError(400, "Cannot read the request's URL");
+      const { pathname } = new URL(request.url);
+      const isLive = this.#ended === null, isReady = isLive && this.#drained === null;
+      if (pathname === "/v2/health/live") return get(request, { live: isLive }, isLive ? 200 : 503);
+      if (pathname === "/v2/health/ready") {
+        return get(request, { ready: isReady }, isReady ? 200 : 503);
+      }
+      return await this.#ask(request);
+    } catch (error) {
+      return errorResponse(error);
+    }
+  }
+
+  drain(): Promise<void> {
+    return this.#drained ??= new Promise<void>((resolve) => {
+      this.#idle = resolve;
+      if (this.#waiting.size === 0) resolve();
+    }).then(() => this.#worker.terminate());
+  }
+
+  async #ask(request: Request): Promise<Response> {
+    if (this.#ended !== null) throw new HttpError(503, `Cannot answer: ${this.#ended}`);
+    if (this.#drained !== null) {
+      throw new HttpError(503, "Cannot take requests: it is shutting down");
+    }
+    if (this.#waiting.size >= MOST_WAITING) {
+      throw new HttpError(429, `Cannot take more than ${MOST_WAITING} requests at a time`);
+    }
+    const { url, method, body, signal } = request;
+    const timeoutMs = Math.min(this.#timeoutMs, timeoutOf(request));
+    const id = this.#next++, { promise, resolve } = Promise.withResolvers<Response>();
+    const abandon = (status: number, message: string): void => {
+      this.#worker.postMessage({ kind: "abort", id } satisfies Question);
+      this.#settle(id, errorResponse(new HttpError(status, message)));
+    };
+    const abort = (): void => abandon(499, "The client went away");
+    const clear = after(
+      timeoutMs + GRACE_MS,
+      () => abandon(504, `The request took longer than ${timeoutMs} ms`),
+    );
+    this.#waiting.set(id, resolve);
+    signal.addEventListener("abort", abort);
+    const question: Question = {
+      ...{ kind: "request", id, url, method },
+      headers: [...request.headers],
+      body: body as ReadableStream<Uint8Array<ArrayBuffer>> | null,
+    };
+    this.#worker.postMessage(question, body === null ? [] : [body]);
+    try {
+      return await promise;
+    } finally {
+      clear();
+      signal.removeEventListener("abort", abort);
+    }
+  }
+
+  #receive(reply: Reply): void {
+    if (reply.kind === "begun") this.#began.resolve();
+    else if (reply.kind === "failed") this.#end(reply.message);
+    else {
+      const { id, status, headers, body } = reply;
+      this.#settle(id, new Response(body, { status, headers: [...headers] }));
+    }
+  }
+
+  #settle(id: number, answer: Response): void {
+    this.#waiting.get(id)?.(answer);
+    this.#waiting.delete(id);
+    if (this.#waiting.size === 0) this.#idle?.();
+  }
+
+  #end(reason: string): void {
+    this.#ended ??= reason;
+    this.#began.reject(new UnavailableError(reason));
+    // Before it has begun the caller learns it, later these requests do.
+    this.#began.promise.catch(() => {});
+    for (const id of [...this.#waiting.keys()]) {
+      this.#settle(id, errorResponse(new HttpError(503, `Cannot answer: ${reason}`)));
+    }
+  }
+}

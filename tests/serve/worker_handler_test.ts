@@ -1,0 +1,115 @@
+/** Handlers in a worker: health is answered while it computes, and what happens when it dies. */
+import * as tf from "@weft/weft";
+import { type Handler, workerHandler } from "@weft/weft/serve";
+import { assertEquals, assertRejects } from "@std/assert";
+import { nextTask } from "../../src/engine/runtime/run/timers.ts";
+
+const home = "http://localhost";
+
+function start(folder: string): Worker {
+  const url = new URL("worker_models.ts", import.meta.url);
+  url.hash = folder;
+  return new Worker(url, { type: "module" });
+}
+
+async function withHandler(
+  work: (handler: Handler, folder: string) => Promise<void>,
+): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "weft_worker_" });
+  try {
+    const handler = await workerHandler(start(folder));
+    await work(handler, folder);
+    await handler.drain();
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+const headers = { authorization: "Bearer secret" };
+
+function predict(model: string, instances: readonly number[], signal?: AbortSignal): Request {
+  return new Request(`${home}/v1/models/${model}:predict`, {
+    method: "POST",
+    headers,
+    body: JSON.stringify({ instances }),
+    ...(signal && { signal }),
+  });
+}
+
+async function told({ fetch }: Handler, path: string): Promise<[number, unknown]> {
+  const answer = await fetch(new Request(home + path, { headers }));
+  return [answer.status, await answer.json()];
+}
+
+/** Waits until the model `until` computes. */
+async function begun(folder: string): Promise<void> {
+  while (!await Deno.stat(`${folder}/begun`).then(() => true, () => false)) await nextTask();
+}
+
+const end = (folder: string): Promise<void> => Deno.writeTextFile(`${folder}/end`, "");
+
+Deno.test("workerHandler() answers for health while a model computes, and other requests after it", () =>
+  withHandler(async (handler, folder) => {
+    const first = handler.fetch(predict("until", [1, 2]));
+    await begun(folder);
+    const later = handler.fetch(predict("double", [4]));
+    assertEquals(await told(handler, "/v2/health/live"), [200, { live: true }]);
+    assertEquals(await told(handler, "/v2/health/ready"), [200, { ready: true }]);
+    const drained = handler.drain();
+    assertEquals(await told(handler, "/v2/health/ready"), [503, { ready: false }]);
+    assertEquals((await handler.fetch(predict("double", [4]))).status, 503);
+    await end(folder);
+    assertEquals(await (await first).json(), { predictions: [1, 2] });
+    assertEquals(await (await later).json(), { predictions: [8] });
+    await drained;
+  }));
+
+Deno.test("workerHandler() answers what the handler in the worker does", () =>
+  withHandler(async (handler) => {
+    const many = Array.from({ length: 100_000 }, (_, i) => i);
+    const answer = await handler.fetch(predict("double", many));
+    assertEquals(await answer.json(), { predictions: many.map((v) => 2 * v) });
+    assertEquals((await told(handler, "/v2/models"))[1], { models: ["until", "double", "die"] });
+    assertEquals((await told(handler, "/nowhere"))[0], 404);
+    const bare = await handler.fetch(new Request(`${home}/v2/models`));
+    assertEquals([bare.status, bare.headers.get("www-authenticate")], [401, "Bearer"]);
+    await bare.body!.cancel();
+    const asked = await handler.fetch(new Request(`${home}/v2/health/live`, { method: "POST" }));
+    assertEquals([asked.status, asked.headers.get("allow")], [405, "GET"]);
+    await asked.body!.cancel();
+    const head = await handler.fetch(new Request(`${home}/v2/models`, { method: "HEAD", headers }));
+    assertEquals(head.status, 200);
+    await head.body?.cancel();
+    const late = new Request(`${home}/v2/models`, { headers: { "x-timeout-ms": "-1" } });
+    assertEquals((await handler.fetch(late)).status, 400);
+  }));
+
+Deno.test("workerHandler() gives up a request that is late or whose client went away", () =>
+  withHandler(async (handler, folder) => {
+    const controller = new AbortController();
+    const left = handler.fetch(predict("until", [1], controller.signal));
+    await begun(folder);
+    const request = predict("double", [1]);
+    request.headers.set("x-timeout-ms", "1");
+    assertEquals((await handler.fetch(request)).status, 504);
+    controller.abort();
+    assertEquals((await left).status, 499);
+    await end(folder);
+  }));
+
+Deno.test("workerHandler() says that its worker has died", () =>
+  withHandler(async (handler) => {
+    const answer = await handler.fetch(predict("die", [1]));
+    assertEquals(answer.status, 503);
+    assertEquals(/its worker has failed: .*died/.test((await answer.json()).error), true);
+    assertEquals(await told(handler, "/v2/health/live"), [503, { live: false }]);
+    assertEquals((await told(handler, "/v2/models"))[0], 503);
+  }));
+
+Deno.test("workerHandler() refuses a worker that fails, and wrong options", async () => {
+  await assertRejects(() => workerHandler(start("")), tf.errors.UnavailableError, "no folder");
+  const worker = start("");
+  const wrong = { timeoutMs: 0 };
+  await assertRejects(() => workerHandler(worker, wrong), tf.ValueError, "timeoutMs 0");
+  worker.terminate();
+});
