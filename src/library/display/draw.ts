@@ -1,11 +1,6 @@
-/** Graphs as pictures: Graphviz text, and SVG with a layout of our own. */
-import {
-  type Drawing,
-  drawing,
-  type DrawnEdge,
-  type DrawnNode,
-  type DrawOptions,
-} from "./placed.ts";
+/** Graphs as pictures: Graphviz text, and SVG. */
+import { layout, type Point } from "./layout.ts";
+import { type Drawing, drawing, type DrawnNode, type DrawOptions } from "./placed.ts";
 import type { Drawable } from "./summary.ts";
 
 const FILL: Readonly<Record<string, string>> = {
@@ -55,37 +50,7 @@ export function toDot(graph: Drawable, options: DrawOptions = {}): string {
   ].join("\n");
 }
 
-const BOX = { width: 150, height: 40, across: 24, down: 44 };
-
-/** Places each node one row below the lowest that it reads. */
-function layers(count: number, edges: readonly DrawnEdge[]): number[] {
-  const row = new Array<number>(count).fill(0);
-  // Nodes come after their inputs.
-  for (const { from, to } of edges) row[to] = Math.max(row[to], row[from] + 1);
-  return row;
-}
-
-/** Places nodes in columns, each as near as possible below the middle of its inputs. */
-function columns(rows: readonly number[], edges: readonly DrawnEdge[]): number[] {
-  const parents = rows.map((): number[] => []);
-  for (const { from, to } of edges) parents[to].push(from);
-  const column = new Array<number>(rows.length).fill(0);
-  const depth = rows.length === 0 ? 0 : Math.max(...rows) + 1;
-  for (let r = 0; r < depth; r++) {
-    const members = rows.flatMap((row, i) => (row === r ? [i] : []));
-    const middle = new Map(members.map((i) => {
-      const above = parents[i].map((p) => column[p]);
-      return [i, above.length === 0 ? 0 : above.reduce((a, b) => a + b) / above.length];
-    }));
-    members.sort((a, b) => middle.get(a)! - middle.get(b)! || a - b);
-    let free = 0;
-    for (const i of members) {
-      column[i] = Math.max(free, Math.round(middle.get(i)!));
-      free = column[i] + 1;
-    }
-  }
-  return column;
-}
+const BOX = { width: 150, height: 40, across: 24, down: 30 };
 
 function escaped(text: string): string {
   const entities: Record<string, string> = {
@@ -98,12 +63,17 @@ function escaped(text: string): string {
 }
 
 function cut(text: string): string {
+  return text.length > 19 ? `${text.slice(0, 18)}…` : text;
+}
+
+/** Cuts names at their beginning, where those of one scope are alike. */
+function cutLeft(text: string): string {
   return text.length > 22 ? `…${text.slice(-21)}` : text;
 }
 
 /**
- * A graph as an SVG picture: boxes in layers, coloured by the device they run on, script ops with their function's
- * name, edges over which a value is read back to the host in red. Throws `TypeError` for a value without a graph.
+ * A graph as an SVG picture: boxes in layers, coloured by the device they run on, script ops and calls with their function's
+ * name, edges over which a value is read back to the host in red. Constants and variables stand in the boxes that read them. Throws `TypeError` for a value without a graph.
  *
  * @example
  * ```ts
@@ -120,21 +90,16 @@ export function toSvg(graph: Drawable, options: DrawOptions = {}): string {
 
 /** Draws nodes and edges, in topological order. */
 export function svgOf({ nodes, edges }: Drawing): string {
-  const rows = layers(nodes.length, edges), column = columns(rows, edges);
-  const left = (i: number): number => BOX.across + column[i] * (BOX.width + BOX.across);
-  const top = (i: number): number => BOX.across + rows[i] * (BOX.height + BOX.down);
-  const right = Math.max(0, ...nodes.map((_, i) => left(i) + BOX.width)) + BOX.across;
-  const bottom = Math.max(0, ...nodes.map((_, i) => top(i) + BOX.height)) + BOX.across;
-  const paths = edges.map(({ from, to, kind }) => {
-    const x1 = left(from) + BOX.width / 2, y1 = top(from) + BOX.height;
-    const x2 = left(to) + BOX.width / 2, y2 = top(to), bend = (y1 + y2) / 2;
+  const { boxes: places, paths, width, height } = layout({ count: nodes.length, edges }, BOX);
+  const lines = edges.map(({ kind }, e) => {
     const dash = kind === "control" ? ' stroke-dasharray="4 3"' : "";
-    return `<path class="${kind}" d="M${x1} ${y1}C${x1} ${bend} ${x2} ${bend} ${x2} ${y2}" stroke="${
-      STROKE[kind]
-    }"${kind === "readback" ? ' stroke-width="2"' : ""}${dash}/>`;
+    const { x, y } = paths[e].at(-1)!;
+    return `<path class="${kind}" d="${lineOf(paths[e])}" stroke="${STROKE[kind]}"${
+      kind === "readback" ? ' stroke-width="2"' : ""
+    }${dash}/><path d="M${x - 4} ${y - 7}L${x} ${y}L${x + 4} ${y - 7}Z" fill="${STROKE[kind]}"/>`;
   });
   const boxes = nodes.map((n, i) => {
-    const x = left(i), y = top(i), middle = x + BOX.width / 2;
+    const { x, y } = places[i], middle = x + BOX.width / 2;
     const kind = n.script ? "script" : n.device.toLowerCase();
     const about = `${n.name} on ${n.device}${n.about ? `: ${n.about}` : ""}`;
     return `<g class="${kind}${n.about ? " joined" : ""}"><title>${escaped(about)}</title>` +
@@ -142,12 +107,24 @@ export function svgOf({ nodes, edges }: Drawing): string {
         fillOf(n)
       }" stroke="#475569"/>` +
       `<text x="${middle}" y="${y + 17}" font-weight="bold">${escaped(cut(n.label))}</text>` +
-      `<text x="${middle}" y="${y + 32}" fill="#475569">${escaped(cut(n.name))}</text></g>`;
+      `<text x="${middle}" y="${y + 32}" fill="#475569">${escaped(cutLeft(n.name))}</text></g>`;
   });
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${right}" height="${bottom}" viewBox="0 0 ${right} ${bottom}" font-family="sans-serif" font-size="11" text-anchor="middle">`,
-    `<g fill="none">${paths.join("")}</g>`,
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="11" text-anchor="middle">`,
+    `<g fill="none">${lines.join("")}</g>`,
     ...boxes,
     "</svg>",
   ].join("\n");
+}
+
+/** A line through points: straight within pairs, bent from one pair to the next. */
+function lineOf(points: readonly Point[]): string {
+  const [{ x, y }] = points;
+  let text = `M${x} ${y}`;
+  for (let i = 1; i < points.length; i++) {
+    const from = points[i - 1], to = points[i], bend = (from.y + to.y) / 2;
+    const isBent = i % 2 === 1 && from.x !== to.x;
+    text += isBent ? `C${from.x} ${bend} ${to.x} ${bend} ${to.x} ${to.y}` : `L${to.x} ${to.y}`;
+  }
+  return text;
 }

@@ -4,6 +4,8 @@
  */
 import { ValueError } from "../../engine/core/errors.ts";
 import { optionCheck } from "../../engine/core/arguments.ts";
+import type { Resource } from "../../engine/core/graph_node.ts";
+import { NdArray } from "../../engine/core/nd_array.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import { buildIr } from "../../engine/graph/ir.ts";
 import type { Operation, SymbolicTensor } from "../../engine/graph/operation.ts";
@@ -11,6 +13,7 @@ import { cpuDevice, defaultDevice, gpuDevice } from "../../engine/runtime/device
 import { type DeviceType, place } from "../../engine/runtime/plan/place.ts";
 import { requiredDevice } from "../../engine/runtime/plan/make_plan.ts";
 import type { Session } from "../../engine/runtime/session/session.ts";
+import { arrayLabel } from "./array_label.ts";
 import { runDrawing } from "./plan_drawing.ts";
 import { type Drawable, graphOf, isScript, scriptName } from "./summary.ts";
 
@@ -76,23 +79,55 @@ export function drawing(x: Drawable, fn: string, options: DrawOptions): Drawing 
   const placed = new Map(ir.nodes.map((n) => [n.source, types.get(n)!]));
   const given = new Set(feeds.map((t) => t.operation));
   const isGiven = (op: Operation): boolean => given.has(op) || op.def.meaning.kind === "input";
-  const at = new Map(operations.map((op, i) => [op, i]));
-  const nodes = operations.map((op): DrawnNode => ({
+  const drawn = operations.filter((op) => given.has(op) || !isFolded(op));
+  const at = new Map(drawn.map((op, i) => [op, i]));
+  const nodes = drawn.map((op): DrawnNode => ({
     name: op.name,
-    label: isScript(op) ? `${scriptName(op)}()` : op.type,
+    label: given.has(op) ? op.type : labelOf(op, at),
     script: isScript(op),
     device: isGiven(op) ? "CPU" : placed.get(op) ?? "CPU",
   }));
-  const edges = operations.flatMap((op, to) => {
-    const sources = given.has(op) ? [] : [...new Set(op.inputs.map((t) => t.operation))];
+  const edges = drawn.flatMap((op, to) => {
+    const read = given.has(op) ? [] : op.inputs.map((t) => t.operation);
+    const sources = new Set(read.filter((s) => at.has(s)));
     return [
-      ...sources.map((s): DrawnEdge => {
+      ...[...sources].map((s): DrawnEdge => {
         const from = at.get(s)!;
         const back = nodes[from].device === "GPU" && nodes[to].device === "CPU";
         return { from, to, kind: back ? "readback" : "data" };
       }),
-      ...op.controlInputs.map((c): DrawnEdge => ({ from: at.get(c)!, to, kind: "control" })),
+      ...op.controlInputs.filter((c) => at.has(c)).map((c): DrawnEdge => ({
+        from: at.get(c)!,
+        to,
+        kind: "control",
+      })),
     ];
   });
   return { nodes, edges };
+}
+
+/** True for constants, variables' handles and plain reads of these, which stand in the boxes of their readers. */
+function isFolded(op: Operation): boolean {
+  if (op.controlInputs.length > 0 || valueLabel(op) === null) return false;
+  // Each variable of a graph has a read, of which a fetch may use nothing.
+  return op.inputs.length > 0 || op.outputs.some((t) => t.consumers().length > 0);
+}
+
+/** Formats an op: its script's or its called function's name, else its type, and the constants and variables that it reads. */
+function labelOf(op: Operation, drawn: ReadonlyMap<Operation, number>): string {
+  if (isScript(op)) return `${scriptName(op)}()`;
+  const { name } = op.attrs.f as { readonly name?: string } ?? {};
+  const own = name === undefined ? op.type : `${name.replace(/^__inference_/, "")}()`;
+  const folded = op.inputs.map((t) => t.operation).filter((source) => !drawn.has(source));
+  return [own, ...folded.map(valueLabel)].join(" ");
+}
+
+/** Formats a constant or a variable; null for what is neither. */
+function valueLabel({ attrs, inputs }: Operation): string | null {
+  const { value } = attrs, [handle] = inputs;
+  if (value instanceof NdArray) return inputs.length === 0 ? arrayLabel(value) : null;
+  const source = handle?.dtype === "resource" && attrs.dtype !== undefined && inputs.length === 1
+    ? handle.operation.attrs
+    : attrs;
+  return (source._resource as Resource | undefined)?.sharedName ?? null;
 }

@@ -11,6 +11,7 @@ import { defaultDevice } from "../../engine/runtime/devices/devices.ts";
 import { foldOrdinary } from "../../engine/runtime/plan/folder.ts";
 import { makePlan, type Plan, type PlanStep } from "../../engine/runtime/plan/make_plan.ts";
 import { releasePlan } from "../../engine/runtime/plan/slots.ts";
+import { arrayLabel } from "./array_label.ts";
 import type { Drawing, DrawnEdge, DrawnNode } from "./placed.ts";
 
 /** Most letters of a box. */
@@ -64,10 +65,12 @@ export function planDrawing(plan: Plan): Drawing {
     nodes.push({ name, label, script: false, device: "CPU" });
   };
   plan.feeds.forEach((slot, i) => given(slot, "input", `feed ${i}`));
+  const constants = new Map<number, string>();
   for (const { slot, value } of plan.constants) {
     if (plan.uses[slot] === 0) continue;
-    const label = value instanceof NdArray ? "constant" : "variable";
-    given(slot, label, `$${slot} ${value.dtype}${shapeText(value.shape)}`);
+    if (value instanceof NdArray && !plan.fetches.includes(slot)) {
+      constants.set(slot, arrayLabel(value));
+    } else given(slot, "variable", `$${slot} ${value.dtype}${shapeText(value.shape)}`);
   }
   const join = (slots: readonly number[], to: number): void => {
     for (const from of new Set(slots.map((s) => makers.get(s)))) {
@@ -78,7 +81,9 @@ export function planDrawing(plan: Plan): Drawing {
   };
   for (const step of plan.steps) {
     const at = nodes.length;
-    nodes.push(boxOf(step));
+    const box = boxOf(step);
+    const read = step.inputs.flatMap((slot) => constants.get(slot) ?? []);
+    nodes.push({ ...box, label: [box.label, ...read].join(" ") });
     join(step.inputs, at);
     for (const slot of step.outputs) makers.set(slot, at);
   }
