@@ -58,6 +58,7 @@ const CATEGORIES: Readonly<Record<string, string>> = {
   "library/display/": "Looking in",
   "library/io/": "Models and files",
   "library/testing/": "Testing",
+  "library/metrics/": "Training",
   "library/train/": "Training",
   "onnx/": "Models and files",
   "ort/": "Models and files",

@@ -5,7 +5,8 @@ import { makeEditor } from "./editor.ts";
 import type { Face } from "./faces.ts";
 import { FILTERS } from "./filters.ts";
 import type { CameraMessage, CameraRequest } from "./messages.ts";
-import { byId, chooseDevice, chosenDevice, showPicture, svgElement } from "./page.ts";
+import { byId, chooseDevice, chosenDevice, svgElement } from "./page.ts";
+import { showPicture } from "./pictures/zoom.ts";
 
 const view = byId<HTMLCanvasElement>("view"), video = byId<HTMLVideoElement>("video");
 const body = byId<HTMLTextAreaElement>("body"), preset = byId<HTMLSelectElement>("preset");

@@ -1,6 +1,7 @@
 /** Common parts of all pages: finding elements, the choice of a device, a program that can be stopped. */
 /// <reference lib="dom" />
 
+import { showPicture } from "./pictures/zoom.ts";
 import type { Backend, Picture, ProgramMessage, ProgramRequest } from "./messages.ts";
 
 /** The element with an id, which the page has. */
@@ -97,16 +98,6 @@ export class ProgramRunner {
   }
 }
 
-/** Smallest scale of a picture's text; wider pictures scroll. */
-const SMALLEST = 0.6;
-
-/** Shows a picture, narrower where the place is. */
-export function showPicture(place: HTMLElement, svg: string): void {
-  place.innerHTML = svg;
-  const picture = place.querySelector("svg");
-  if (picture) picture.style.minWidth = `${SMALLEST * picture.width.baseVal.value}px`;
-}
-
 /** Where pictures are shown. */
 export interface PicturePlace {
   readonly list: HTMLSelectElement;
@@ -132,6 +123,8 @@ export function showPictures(
   };
   list.onchange = show;
   if (fold) fold.onchange = show;
-  if (pictures.length > 0) list.value = String(pictures.length - 1);
+  // The largest: what a step builds says more than what prepares it.
+  const sizes = pictures.map(({ svg }) => svg.length);
+  if (sizes.length > 0) list.value = String(sizes.lastIndexOf(Math.max(...sizes)));
   show();
 }

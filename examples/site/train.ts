@@ -6,7 +6,8 @@ import { LossChart } from "./chart.ts";
 import { makeEditor } from "./editor.ts";
 import type { TrainMessage, TrainRequest } from "./messages.ts";
 import { DrawingPad, paint } from "./pad.ts";
-import { byId, chooseDevice, chosenDevice, showPicture } from "./page.ts";
+import { byId, chooseDevice, chosenDevice } from "./page.ts";
+import { showPicture } from "./pictures/zoom.ts";
 
 const status = byId("status"), state = byId("body-state");
 const body = byId<HTMLTextAreaElement>("body"), preset = byId<HTMLSelectElement>("preset");

@@ -223,6 +223,26 @@ test("a page tells where there is no WebGPU", async (page) => {
   assertStringIncludes((await page.textContent("#note"))!, "no WebGPU");
 });
 
+test("a picture is made larger and smaller by buttons and keys, and fitted", async (page) => {
+  await page.goto(`${home}/inside.html?device=cpu`);
+  await begun(page, "inside");
+  const width = () =>
+    page.evaluate(() => document.querySelector("#picture svg")!.getBoundingClientRect().width);
+  const first = await width();
+  await page.click(".zoom button >> text=+");
+  const larger = await width();
+  assert(larger > first * 1.2, `${first} ${larger}`);
+  await page.focus("#picture");
+  for (let i = 0; i < 6; i++) await page.keyboard.press("+");
+  assert(await width() <= 4 * first + 1);
+  await page.click(".zoom button >> text=Fit");
+  const [height, most] = await page.evaluate(() => {
+    const place = document.getElementById("picture")!;
+    return [place.scrollHeight, place.clientHeight];
+  });
+  assert(height! <= most! + 1, `${height} ${most}`);
+});
+
 test("the reference finds a name, and leads to it and to its source", async (page) => {
   await page.goto(`${home}/reference.html`);
   await page.fill("#search", "singular value");
