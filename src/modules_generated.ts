@@ -626,6 +626,8 @@ import "./library/display/summary.ts";
 import "./library/display/inspect.ts";
 import "./library/io/inflate.ts";
 import "./library/io/png.ts";
+import "./library/display/layout.ts";
+import "./library/display/array_label.ts";
 import "./library/display/plan_drawing.ts";
 import "./library/display/placed.ts";
 import "./library/display/draw.ts";
