@@ -1,6 +1,8 @@
 /** Compiled training steps: what they cost on the GPU, and that they compute what eager code does. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
+import type { WebGpuDevice } from "../../src/engine/devices/webgpu/webgpu_device.ts";
+import { gpuDevice } from "../../src/engine/runtime/devices/devices.ts";
 import { HAS_WEBGPU, testOnDevices } from "../devices.ts";
 import { effort } from "../effort.ts";
 
@@ -142,4 +144,38 @@ testOnDevices("20 compiled steps end where 20 eager steps do", () => {
   eager.forEach((v, i) =>
     assert(Math.abs(v - compiled[i]) <= 1e-4 * (1 + Math.abs(v)), `${v} and ${compiled[i]} at ${i}`)
   );
+});
+
+Deno.test({
+  name: "eager steps that repeat a kernel on many tensors make no bind groups when warm [webgpu]",
+  ignore: !HAS_WEBGPU,
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn() {
+    await tf.setBackend("webgpu");
+    const { counters } = gpuDevice() as WebGpuDevice;
+    const weights = Array.from({ length: 12 }, (_, i) => tf.fill([32, 32], i / 100));
+    // A layer has the kernels of all others; what it makes is freed in another order each time.
+    const step = async (turn: number): Promise<void> => {
+      const kept: tf.Tensor[] = [];
+      const y = tf.tidy(() => {
+        let x: tf.Tensor = tf.ones([32, 32]);
+        for (const w of weights) {
+          const h = tf.tanh(tf.matMul(x, w));
+          kept.push(tf.keep(tf.mul(h, h)));
+          x = tf.add(x, h);
+        }
+        return tf.sum(x);
+      });
+      await y.data();
+      y.dispose();
+      kept.sort((a, b) => (a.id * 7 + turn) % 12 - (b.id * 7 + turn) % 12);
+      tf.dispose(kept);
+    };
+    for (let turn = 0; turn < 8; turn++) await step(turn);
+    const before = counters.bindGroupsCreated;
+    for (let turn = 8; turn < 16; turn++) await step(turn);
+    assertEquals(counters.bindGroupsCreated - before, 0);
+    tf.dispose(weights);
+  },
 });

@@ -2,11 +2,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { ResourceExhaustedError } from "../../../src/engine/core/errors.ts";
 import { DeviceCounters } from "../../../src/engine/core/device.ts";
-import {
-  BufferPool,
-  type PooledBuffer,
-  type Taken,
-} from "../../../src/engine/devices/webgpu/buffer_pool.ts";
+import { BufferPool, type PooledBuffer } from "../../../src/engine/devices/webgpu/buffer_pool.ts";
 
 /** A pool that holds 1,024 bytes, and the ids of the buffers that were destroyed. */
 function countingPool(...errors: (GPUError | null)[]): {
@@ -82,39 +78,38 @@ Deno.test("BufferPool makes room for a buffer by the longest unused, but not bef
   assertEquals([destroyed.length, pool.buffers, pool.poolBytes], [3, 1, 768]);
 });
 
-Deno.test("BufferPool gives a kernel the buffers it had, or those of the time before", () => {
+Deno.test("BufferPool gives steps the same buffers, in whatever order these became free", () => {
   const { pool } = countingPool();
-  const classes = [pool.classOf(256), pool.classOf(256)], before: Taken = [];
-  const first = pool.takeAll(classes, before, 0);
-  const others = [pool.take(classes[0]), pool.take(classes[0])];
-  for (const b of [...first, ...others]) pool.give(b, 0);
-  assertEquals(pool.takeAll(classes, before, 0), first);
-  // While they are in use it takes others, and then both in turns.
-  const second = pool.takeAll(classes, before, 0);
-  assertEquals(second.map((b) => others.includes(b)), [true, true]);
-  let [had, has] = [first, second];
-  for (let round = 0; round < 4; round++) {
-    for (const b of had) pool.give(b, 0);
-    assertEquals(pool.takeAll(classes, before, 0), had);
-    [had, has] = [has, had];
+  const step = (order: readonly number[]): number[] => {
+    const own = pool.takeAll([256, 512, 256, 256, 512].map((n) => pool.classOf(n)), 0);
+    for (const k of order) pool.give(own[k], 0);
+    return own.map(({ id }) => id);
+  };
+  const first = step([0, 1, 2, 3, 4]);
+  for (const order of [[4, 3, 2, 1, 0], [2, 0, 4, 1, 3], [3, 1, 0, 2, 4]]) {
+    assertEquals(step(order), first);
   }
-  assertEquals([pool.buffers, pool.poolBytes], [4, 0]);
+  assertEquals([pool.buffers, pool.poolBytes], [5, 1792]);
 });
 
 Deno.test("BufferPool hands no buffer to two who ask", () => {
   const { pool } = countingPool();
-  const classes = [pool.classOf(256)], before: Taken = [];
+  const classes = [pool.classOf(256)];
   const live = new Set<unknown>();
   const use = (b: PooledBuffer): PooledBuffer => {
     assertEquals(live.has(b), false);
     live.add(b);
     return b;
   };
-  const kept: PooledBuffer[] = [];
-  for (let i = 0; i < 200; i++) {
-    kept.push(use(i % 3 === 0 ? pool.take(classes[0]) : pool.takeAll(classes, before, i)[0]));
+  const kept: PooledBuffer[] = [], seen: PooledBuffer[] = [];
+  for (let i = 0; i < 400; i++) {
+    // Sequences claim what they had, where it is free, past the lists.
+    const had = seen[(i * 11) % Math.max(1, seen.length)];
+    if (i % 3 === 0 && had?.isFree) kept.push(use(pool.claim(had)));
+    else kept.push(use(i % 3 === 1 ? pool.take(classes[0]) : pool.takeAll(classes, i)[0]));
+    seen.push(kept.at(-1)!);
     if (i % 5 === 4) kept.push(use(pool.takeIdle(256, i)));
-    while (kept.length > 2 + i % 2) {
+    while (kept.length > 2 + i % 3) {
       const [b] = kept.splice((i * 7) % kept.length, 1);
       live.delete(b);
       pool.give(b, i);

@@ -1,32 +1,25 @@
 /** GPU buffers by size class, reused instead of destroyed. */
 import type { DeviceCounters } from "../../core/device.ts";
 import { type OpError, ResourceExhaustedError } from "../../core/errors.ts";
+import { FreeList, type Listed } from "./free_list.ts";
 
-export interface PooledBuffer {
+export interface PooledBuffer extends Listed {
   readonly gpu: GPUBuffer;
   /** Its size: that of the class, not of the request. */
   readonly bytes: number;
-  readonly id: number;
   /** Last command batch that uses it: an upload must not overtake that batch. */
   batch: number;
   /** A copy of the host's upload, where that is small and has no other writer; null for results of kernels. */
   given: Uint8Array<ArrayBuffer> | null;
-  /** True while the pool may hand it out. */
-  isFree: boolean;
-  /** True while it stands in a list of the pool, also after it was claimed. */
-  isListed: boolean;
-  readonly list: PooledBuffer[];
+  /** The list that it returns to: that of its size, or that of small uploads of its size. */
+  readonly list: FreeList<PooledBuffer> | PooledBuffer[];
 }
 
-/** Buffers of one size, the last returned at the end. */
+/** Buffers of one size. */
 export interface SizeClass {
   readonly bytes: number;
-  /** Free buffers, and some that were claimed meanwhile. */
-  readonly list: PooledBuffer[];
+  readonly list: FreeList<PooledBuffer>;
 }
-
-/** A kernel's earlier buffers: the last one for each place, and the one before it. */
-export type Taken = (PooledBuffer | undefined)[];
 
 /** Bytes above which a flush is cheaper than one more buffer. */
 const SMALL = 1 << 16;
@@ -119,38 +112,21 @@ export class BufferPool {
   classOf(bytes: number): SizeClass {
     const size = this.#sizeFor(bytes);
     let found = this.#classes.get(size);
-    if (!found) this.#classes.set(size, found = { bytes: size, list: [] });
+    if (!found) this.#classes.set(size, found = { bytes: size, list: new FreeList() });
     return found;
   }
 
   /** Takes a storage buffer with arbitrary content. */
   take({ bytes, list }: SizeClass): PooledBuffer {
-    for (let b = list.pop(); b !== undefined; b = list.pop()) {
-      b.isListed = false;
-      if (b.isFree) return this.claim(b);
-    }
-    return this.#create(bytes, list);
+    const free = list.take();
+    return free === undefined ? this.#create(bytes, list) : this.claim(free);
   }
 
-  /**
-   * Takes buffers of these classes, or none where one is unavailable. Those of `before` are preferred, and it is
-   * updated: a kernel that gets the same buffers again needs no new bind group.
-   */
-  takeAll(classes: readonly SizeClass[], before: Taken, batch: number): PooledBuffer[] {
+  /** Takes buffers of these classes, or none where one is unavailable. */
+  takeAll(classes: readonly SizeClass[], batch: number): PooledBuffer[] {
     const taken: PooledBuffer[] = [];
     try {
-      for (let i = 0; i < classes.length; i++) {
-        const last = before[2 * i], other = before[2 * i + 1];
-        if (last !== undefined && last.isFree) {
-          taken.push(this.claim(last));
-          continue;
-        }
-        // A program that replaces its last result uses two buffers in turns.
-        const b = other !== undefined && other.isFree ? this.claim(other) : this.take(classes[i]);
-        before[2 * i + 1] = last;
-        before[2 * i] = b;
-        taken.push(b);
-      }
+      for (let i = 0; i < classes.length; i++) taken.push(this.take(classes[i]));
     } catch (e) {
       for (const b of taken) this.give(b, batch);
       throw e;
@@ -175,17 +151,14 @@ export class BufferPool {
     if (size <= SMALL) {
       let list = this.#uploads.get(size);
       if (!list) this.#uploads.set(size, list = []);
+      while (list.length > 0 && !list[0].isFree) list.shift();
       if (list.length === 0 || list[0].batch === batch) return this.#create(size, list);
       const b = list.shift()!;
       b.isListed = false;
       return this.claim(b);
     }
-    const found = this.classOf(bytes), { list } = found;
-    const at = list.findIndex((b) => b.isFree && b.batch !== batch);
-    if (at < 0) return this.take(found);
-    const [b] = list.splice(at, 1);
-    b.isListed = false;
-    return this.claim(b);
+    const found = this.classOf(bytes), idle = found.list.find((b) => b.batch !== batch);
+    return idle === undefined ? this.take(found) : this.claim(idle);
   }
 
   #sizeFor(bytes: number): number {
@@ -203,7 +176,7 @@ export class BufferPool {
     if (this.#usedBytes > this.#peak) this.#peak = this.#usedBytes;
   }
 
-  #create(size: number, list: PooledBuffer[]): PooledBuffer {
+  #create(size: number, list: PooledBuffer["list"]): PooledBuffer {
     this.#counters.buffersCreated++;
     this.#live++;
     this.#use(size);
@@ -217,7 +190,7 @@ export class BufferPool {
     return buffer;
   }
 
-  #buffer(gpu: GPUBuffer, list: PooledBuffer[]): PooledBuffer {
+  #buffer(gpu: GPUBuffer, list: PooledBuffer["list"]): PooledBuffer {
     const { size: bytes } = gpu;
     const id = this.#nextId++;
     return { gpu, bytes, id, batch: -1, given: null, isFree: false, isListed: false, list };
@@ -230,15 +203,11 @@ export class BufferPool {
       new ResourceExhaustedError(
         "Cannot use this tensor: there was no GPU memory for it when it was made",
       ));
-    for (const list of this.#lists()) {
-      for (const held of list.splice(0)) {
-        held.isListed = false;
-        if (!held.isFree) continue;
-        held.isFree = false;
-        this.#freeBytes -= held.bytes;
-        this.#failed.delete(held);
-        this.#destroy(held);
-      }
+    for (const held of this.#free()) {
+      held.isFree = false;
+      this.#freeBytes -= held.bytes;
+      this.#failed.delete(held);
+      this.#destroy(held);
     }
   }
 
@@ -258,9 +227,11 @@ export class BufferPool {
     if (this.#failed.delete(buffer)) return this.#destroy(buffer);
     buffer.isFree = true;
     this.#freeBytes += buffer.bytes;
-    if (!buffer.isListed) {
+    const { list } = buffer;
+    if (list instanceof FreeList) list.add(buffer);
+    else if (!buffer.isListed) {
       buffer.isListed = true;
-      buffer.list.push(buffer);
+      list.push(buffer);
     }
     if (this.#freeBytes > this.#limit) this.#trim(batch);
   }
@@ -269,9 +240,9 @@ export class BufferPool {
   #trim(batch: number): void {
     const peak = Math.max(this.#peak, this.#peakBefore);
     const most = Math.max(this.#limit, peak - this.#usedBytes);
-    while (this.#freeBytes > most) {
-      const oldest = this.#longestUnused();
-      if (oldest === null) return;
+    if (this.#freeBytes <= most) return;
+    for (const oldest of this.#free().sort((a, b) => a.batch - b.batch)) {
+      if (this.#freeBytes <= most) return;
       oldest.isFree = false;
       this.#freeBytes -= oldest.bytes;
       if (oldest.batch === batch) this.#doomed.push(oldest);
@@ -279,21 +250,10 @@ export class BufferPool {
     }
   }
 
-  /** Takes the free buffer out of its list whose last batch is the earliest; null where there is none. */
-  #longestUnused(): PooledBuffer | null {
-    let oldest: PooledBuffer[] | null = null;
-    for (const list of this.#lists()) {
-      while (list.length > 0 && !list[0].isFree) list.shift()!.isListed = false;
-      if (list.length > 0 && (oldest === null || list[0].batch < oldest[0].batch)) oldest = list;
-    }
-    const buffer = oldest?.shift() ?? null;
-    if (buffer !== null) buffer.isListed = false;
-    return buffer;
-  }
-
-  *#lists(): Generator<PooledBuffer[]> {
-    for (const { list } of this.#classes.values()) yield list;
-    yield* this.#uploads.values();
+  /** All free buffers. What is destroyed stays in its list until its turn comes. */
+  #free(): PooledBuffer[] {
+    const lists = [...this.#classes.values()].map(({ list }) => list.entries);
+    return [...lists, ...this.#uploads.values()].flatMap((list) => list.filter((b) => b.isFree));
   }
 
   /** Destroys the buffers that waited for recorded commands to be submitted, and what is no longer needed. */

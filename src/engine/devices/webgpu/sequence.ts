@@ -2,7 +2,7 @@
  * Sequences: kernels that run again and again. Their recorded commands are kept, and replayed without preparing
  * anything, where the memory they took is free again.
  */
-import type { BufferPool, PooledBuffer, Taken } from "./buffer_pool.ts";
+import type { BufferPool, PooledBuffer } from "./buffer_pool.ts";
 import type { Launch } from "./launch.ts";
 import type { Pipelines } from "./pipelines.ts";
 import type { Stream } from "./stream.ts";
@@ -39,8 +39,6 @@ export class Take {
   readonly #used = new Set<PooledBuffer>();
   /** Outputs in their places; a number is that of a moving one, which may be an input that the kernels changed. */
   #outputs: readonly (PooledBuffer | number)[] = [];
-  /** Earlier memory of the moving outputs. */
-  #before: Taken = [];
 
   /** Records kernels that get these distinct buffers. */
   constructor(inputs: readonly PooledBuffer[], recorder: Recorder) {
@@ -67,7 +65,6 @@ export class Take {
       if (input >= 0 && input < this.#inputs) return input;
       // Reused memory cannot be told from its earlier contents.
       if (this.#again.has(b) || !this.#own.delete(b)) return b;
-      this.#before.push(b, undefined);
       return this.#moving.push(b) - 1;
     });
     for (const command of this.#commands) {
@@ -122,7 +119,10 @@ export class Take {
     // The kernels' own memory must not serve outputs.
     for (const b of this.#own) pool.claim(b);
     try {
-      const outputs = pool.takeAll(moving.slice(this.#inputs), this.#before, batch);
+      const outputs = pool.takeAll(
+        moving.slice(this.#inputs).map(({ bytes }) => pool.classOf(bytes)),
+        batch,
+      );
       for (let i = 0; i < outputs.length; i++) moving[this.#inputs + i] = outputs[i];
     } finally {
       for (const b of this.#own) pool.give(b, batch);

@@ -24,7 +24,7 @@ import { traced, tracer } from "../../core/trace.ts";
 import { kernels } from "../../kernels/common_kernels.ts";
 import { runnableVariants } from "../../kernels/pointwise/half.ts";
 import type { AdapterResult } from "./adapter.ts";
-import { BufferPool, type PooledBuffer, type SizeClass, type Taken } from "./buffer_pool.ts";
+import { BufferPool, type PooledBuffer, type SizeClass } from "./buffer_pool.ts";
 import { CanvasReadback } from "./canvas_readback.ts";
 import { readbackSpan, splitReads, storageBytes, toDeviceBytes } from "./device_bytes.ts";
 import { deviceError, lossError } from "./device_errors.ts";
@@ -165,7 +165,6 @@ export class WebGpuDevice implements Device {
     const launches = launchesOf(plan.dispatches);
     const sizes = [...outputs.map((o) => storageBytes(o)), ...plan.temps ?? []];
     let classes: readonly SizeClass[] | null = null;
-    const before: Taken = [];
     const into = (
       launches: readonly Launch[],
       given: readonly (DeviceBuffer | undefined)[],
@@ -198,7 +197,7 @@ export class WebGpuDevice implements Device {
         classes ??= sizes.map((bytes) => this.#pool.classOf(bytes));
         const inputs = given as readonly (PooledBuffer | undefined)[];
         if (this.#pool.failed > 0) this.#pool.refuse(inputs);
-        const own = this.#pool.takeAll(classes, before, this.#stream.batch);
+        const own = this.#pool.takeAll(classes, this.#stream.batch);
         for (let i = 0; i < launches.length; i++) this.#record(launches[i], inputs, own);
         this.#take?.took(own);
         while (own.length > outputs.length) this.#pool.give(own.pop()!, this.#stream.batch);
