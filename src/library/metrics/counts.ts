@@ -1,5 +1,5 @@
 /** Metrics of counts: true and false positives and negatives, and confusion of classes. */
-import { optionCheck, wantNumber } from "../../engine/core/arguments.ts";
+import { optionCheck, wantNumber, wantObject } from "../../engine/core/arguments.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
@@ -200,6 +200,7 @@ const checkF1 = optionCheck<F1Options>("f1Score", {
  * ```
  */
 export function f1Score(options: F1Options): LabelMetric {
+  wantObject(options, "options", "f1Score", "an object with numClasses");
   checkF1(options);
   const { numClasses, average = null, threshold = null } = options;
   wantClasses(numClasses, "f1Score");

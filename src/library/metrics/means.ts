@@ -27,7 +27,7 @@ import {
 const EPSILON = 1e-7;
 
 /** Sum of values times weights, and of the weights; values of more axes than weights are averaged over the last of them. */
-export function weighted(values: Tensor, weight: Tensor | null): { total: Tensor; count: Tensor } {
+function weighted(values: Tensor, weight: Tensor | null): { total: Tensor; count: Tensor } {
   if (weight === null) return { total: sumOf(values), count: cast(size(values), "float32") };
   const missing = weight.rank - values.rank;
   const own = missing === 1 && weight.staticShape?.at(-1) === 1 ? squeeze(weight, [-1]) : weight;

@@ -1,5 +1,10 @@
 /** Transformations of updates, of which `tf.train.chain` makes optimizers. The public name is `tf.train.transforms`. */
-import { optionCheck, wantFunction, wantNumber } from "../../engine/core/arguments.ts";
+import {
+  optionCheck,
+  wantFunction,
+  wantNumber,
+  wrongArgument,
+} from "../../engine/core/arguments.ts";
 import { compose } from "../../engine/core/apply.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
@@ -296,6 +301,9 @@ export function masked(
   transformation: Transformation,
   only: (variable: Variable) => boolean,
 ): Transformation {
+  if (!Array.isArray(transformation?.stages)) {
+    throw wrongArgument(transformation, "transformation", "masked", "a transformation of updates");
+  }
   wantFunction(only, "only", "masked");
   return {
     ...transformation,
