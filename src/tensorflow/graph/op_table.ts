@@ -21,7 +21,7 @@ import { sum } from "../../engine/ops/reduce/reduce.ts";
 import "../../engine/ops/host/examples.ts";
 import "../../engine/ops/text/all.ts";
 import "../ops/bits.ts";
-import "../ops/boxes.ts";
+import "../../engine/ops/image/box_ops.ts";
 import "../ops/csv.ts";
 import "../ops/fake_quant.ts";
 import "../ops/numeric.ts";

@@ -1,15 +1,19 @@
 /**
- * Ops on boxes that only files have: the best of several classes, by given overlaps, and drawn outlines. On the host.
+ * Boxes of several classes, by given overlaps, and drawn outlines. On the host.
  */
-import { InvalidArgumentError } from "../../engine/core/errors.ts";
-import { NdArray } from "../../engine/core/nd_array.ts";
-import { defineOp } from "../../engine/core/op.ts";
-import { mergeShapes, type PartialShape } from "../../engine/core/shape.ts";
-import { knownInts } from "../../engine/ops/array/view.ts";
-import { refuse, wholeArray } from "../../engine/ops/host/arrays.ts";
-import { overlapOf, suppress } from "../../engine/kernels/host/image/boxes.ts";
+import { apply, apply1 } from "../../core/apply.ts";
+import { optionCheck } from "../../core/arguments.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { floatScalar, toFloatInput, toIndexInput } from "../input.ts";
+import { InvalidArgumentError } from "../../core/errors.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { defineOp, type OpDef } from "../../core/op.ts";
+import { mergeShapes, type PartialShape } from "../../core/shape.ts";
+import { knownInts } from "../array/view.ts";
+import { refuse, wholeArray } from "../host/arrays.ts";
+import { overlapOf, suppress } from "../../kernels/host/image/boxes.ts";
 
-defineOp({
+const NonMaxSuppressionWithOverlaps = defineOp({
   name: "NonMaxSuppressionWithOverlaps",
   inputs: [
     "overlaps: float32",
@@ -58,7 +62,7 @@ function slots(
   return perClass === undefined || classes === null ? null : Math.min(total, perClass * classes);
 }
 
-defineOp({
+const CombinedNonMaxSuppression = defineOp({
   name: "CombinedNonMaxSuppression",
   inputs: [
     "boxes: float32",
@@ -176,9 +180,9 @@ function draw(images: NdArray, boxes: NdArray, { colours, out }: {
   }
 }
 
-for (const colours of [[], ["colors: float32"]]) {
+const [DrawBoundingBoxes, DrawBoundingBoxesV2] = [[], ["colors: float32"]].map((colours): OpDef => {
   const name = colours.length === 0 ? "DrawBoundingBoxes" : "DrawBoundingBoxesV2";
-  defineOp({
+  return defineOp({
     name,
     inputs: ["images: T", "boxes: float32", ...colours],
     outputs: ["output: T"],
@@ -212,4 +216,123 @@ for (const colours of [[], ["colors: float32"]]) {
       });
     },
   });
+});
+
+/**
+ * Draws the outlines of boxes `[batch, n, 4]`, as `[y1, x1, y2, x2]` in parts of height and width, on images `[batch, height, width, depth]`;
+ * float32 or float16. `colors` are rows of `depth` numbers, taken in turn; default TensorFlow's ten. Throws `ValueError` for shapes that do not
+ * fit. TensorFlow op `DrawBoundingBoxesV2`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const y = tf.image.drawBoundingBoxes(tf.zeros([1, 3, 3, 1]), [[[0, 0, 1, 1]]], [[1]]);
+ * assertEquals(y.arraySync().flat(3), [1, 1, 1, 1, 0, 1, 1, 1, 1]);
+ * ```
+ */
+export function drawBoundingBoxes(
+  images: TensorLike,
+  boxes: TensorLike,
+  colors: TensorLike | null = null,
+): Tensor {
+  const fn = "drawBoundingBoxes";
+  const inputs = [toFloatInput(images, "images", fn), toFloatInput(boxes, "boxes", fn)];
+  return colors === null
+    ? apply1(DrawBoundingBoxes, inputs)
+    : apply1(DrawBoundingBoxesV2, [...inputs, toFloatInput(colors, "colors", fn)]);
+}
+
+/**
+ * Indices of the boxes to keep, best score first: a box is dropped that overlaps a kept one by more than a threshold, as the square matrix
+ * `overlaps` says. int32; their number is known at run time. TensorFlow op `NonMaxSuppressionWithOverlaps`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const kept = tf.image.nonMaxSuppressionOverlaps([[1, 0.9], [0.9, 1]], [0.5, 0.75], 2);
+ * assertEquals(kept.arraySync(), [1]);
+ * ```
+ */
+export function nonMaxSuppressionOverlaps(
+  overlaps: TensorLike,
+  scores: TensorLike,
+  maxOutputSize: number,
+  overlapThreshold = 0.5,
+  scoreThreshold: number = -Infinity,
+): Tensor {
+  const fn = "nonMaxSuppressionOverlaps";
+  return apply1(NonMaxSuppressionWithOverlaps, [
+    toFloatInput(overlaps, "overlaps", fn),
+    toFloatInput(scores, "scores", fn),
+    toIndexInput(maxOutputSize, "maxOutputSize", fn),
+    floatScalar(overlapThreshold),
+    floatScalar(scoreThreshold),
+  ]);
+}
+
+/** Options of {@linkcode combinedNonMaxSuppression}. */
+export interface CombinedOptions {
+  /** Boxes that overlap a better one by more are dropped. Default 0.5. */
+  readonly iouThreshold?: number;
+  /** Boxes of lower score are left out. Default none. */
+  readonly scoreThreshold?: number;
+  /** Pad to the number of boxes per class times classes where that is less than the total. Default false. */
+  readonly padPerClass?: boolean;
+  /** Clip boxes to `[0, 1]`. Default true. */
+  readonly clipBoxes?: boolean;
+}
+
+const checkCombined = optionCheck<CombinedOptions>("combinedNonMaxSuppression", {
+  iouThreshold: true,
+  scoreThreshold: true,
+  padPerClass: true,
+  clipBoxes: true,
+});
+
+/** Boxes kept of several classes, padded with zeros. */
+export interface CombinedBoxes {
+  /** `[batch, n, 4]`. */
+  readonly boxes: Tensor;
+  /** `[batch, n]`. */
+  readonly scores: Tensor;
+  /** `[batch, n]`, float32. */
+  readonly classes: Tensor;
+  /** Number of boxes that are no padding: int32 `[batch]`. */
+  readonly validDetections: Tensor;
+}
+
+/**
+ * Keeps the best boxes of each class, and of these the best ones of all classes. Boxes are `[batch, n, classes or 1, 4]`, scores
+ * `[batch, n, classes]`. Throws `ValueError` for shapes that do not fit. TensorFlow op `CombinedNonMaxSuppression`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const boxes = [[[[0, 0, 1, 1]], [[0, 0, 1, 0.9]]]], scores = [[[0.5], [0.75]]];
+ * const kept = tf.image.combinedNonMaxSuppression(boxes, scores, 2, 2);
+ * assertEquals([kept.validDetections.arraySync(), kept.scores.arraySync()], [[1], [[0.75, 0]]]);
+ * ```
+ */
+export function combinedNonMaxSuppression(
+  boxes: TensorLike,
+  scores: TensorLike,
+  maxOutputSizePerClass: number,
+  maxTotalSize: number,
+  options: CombinedOptions = {},
+): CombinedBoxes {
+  checkCombined(options);
+  const { iouThreshold = 0.5, scoreThreshold = -Infinity } = options;
+  const fn = "combinedNonMaxSuppression";
+  const [kept, marks, classes, validDetections] = apply(CombinedNonMaxSuppression, [
+    toFloatInput(boxes, "boxes", fn),
+    toFloatInput(scores, "scores", fn),
+    toIndexInput(maxOutputSizePerClass, "maxOutputSizePerClass", fn),
+    toIndexInput(maxTotalSize, "maxTotalSize", fn),
+    floatScalar(iouThreshold),
+    floatScalar(scoreThreshold),
+  ], { pad_per_class: options.padPerClass ?? false, clip_boxes: options.clipBoxes ?? true });
+  return { boxes: kept, scores: marks, classes, validDetections };
 }

@@ -1,0 +1,266 @@
+/** Colours of images: their spaces, brightness, contrast, and random changes of them. */
+import { wantNumber } from "../../core/arguments.ts";
+import { compose } from "../../core/apply.ts";
+import type { DType } from "../../core/dtype.ts";
+import { asDType, isFloating, isInteger } from "../../core/dtype.ts";
+import { ValueError } from "../../core/errors.ts";
+import { shapeText } from "../../core/shape.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { cast } from "../array/cast.ts";
+import { size } from "../array/view.ts";
+import { asTensor, shapeOfInput, toInput } from "../input.ts";
+import { tensordot } from "../linalg/linalg.ts";
+import { add, div, mul, sub } from "../pointwise/arithmetic.ts";
+import { pow, sqrt, square } from "../pointwise/power.ts";
+import { clipByValue, maximum } from "../pointwise/select.ts";
+import { randomUniform } from "../random/random.ts";
+import type { Seed } from "../random/state.ts";
+import { mean } from "../reduce/reduce.ts";
+import { contrasted, hsvOf, rgbOf, saturated, turnedHue } from "./hue.ts";
+
+/** Converts images, whose last axis is that of channels. Throws `ValueError` for a rank below `rank` and another number of channels. */
+export function toImages(x: TensorLike, fn: string, rank = 3, channels?: number): Tensor {
+  const images = asTensor(toInput(x, "image", fn)), shape = shapeOfInput(images);
+  const last = shape?.at(-1);
+  if (
+    shape && (shape.length < rank || channels !== undefined && last !== null && last !== channels)
+  ) {
+    throw new ValueError(
+      `Error in ${fn}: wanted images of rank ${rank} or more${
+        channels === undefined ? "" : ` with ${channels} channels last`
+      }, received shape ${shapeText(shape)}`,
+    );
+  }
+  return images;
+}
+
+/** The number that stands for 1 in images of a dtype. */
+export function greatest(dtype: DType): number {
+  const named: Partial<Record<DType, number>> = {
+    int8: 127,
+    uint8: 255,
+    int16: 32767,
+    uint16: 65535,
+    int32: 2147483647,
+  };
+  return named[dtype] ?? 1;
+}
+
+/** From 0 to 1 in float32, or the floating dtype that images have. */
+function scaled(x: Tensor): Tensor {
+  return isFloating(x.dtype) ? x : mul(cast(x, "float32"), 1 / greatest(x.dtype));
+}
+
+/** Back to a dtype, within its range. */
+function unscaled(x: Tensor, dtype: DType): Tensor {
+  if (isFloating(dtype)) return cast(x, dtype);
+  const most = greatest(dtype);
+  return cast(clipByValue(mul(x, most + 0.5), 0, most), dtype);
+}
+
+/** Changes images as numbers from 0 to 1 and gives them back in their dtype. */
+function change(
+  image: TensorLike,
+  fn: string,
+  make: (x: Tensor) => Tensor,
+  channels?: number,
+): Tensor {
+  return compose(() => {
+    const x = toImages(image, fn, channels === undefined ? 3 : 1, channels);
+    return unscaled(make(scaled(x)), x.dtype);
+  });
+}
+
+/**
+ * Converts between dtypes of images: whole numbers stand for their part of the greatest one, floats for parts of 1. Without `saturate`
+ * numbers out of range are undefined. Follows TensorFlow `tf.image.convert_image_dtype`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const image = tf.tensor([0, 255], [1, 1, 2], "uint8");
+ * assertEquals(tf.image.convertImageDtype(image, "float32").arraySync(), [[[0, 1]]]);
+ * ```
+ */
+export function convertImageDtype(image: TensorLike, dtype: DType, saturate = false): Tensor {
+  return compose(() => {
+    const x = asTensor(toInput(image, "image", "convertImageDtype")), to = asDType(dtype);
+    if (x.dtype === to) return add(x, 0);
+    if (isFloating(x.dtype) && isFloating(to)) return cast(x, to);
+    if (isInteger(x.dtype) && isInteger(to)) {
+      const ratio = (greatest(to) + 1) / (greatest(x.dtype) + 1);
+      return cast(mul(cast(x, "float64"), ratio), to);
+    }
+    if (isFloating(to)) {
+      return cast(mul(cast(x, isFloating(to) ? to : "float32"), 1 / greatest(x.dtype)), to);
+    }
+    const most = greatest(to), whole = mul(x, most + 0.5);
+    return cast(saturate ? clipByValue(whole, 0, most) : whole, to);
+  });
+}
+
+/**
+ * Adds to the brightness: `delta` is a part of the range. Results of whole numbers stay within it. Follows TensorFlow
+ * `tf.image.adjust_brightness`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.image.adjustBrightness([[[0.25]]], 0.5).arraySync(), [[[0.75]]]);
+ * ```
+ */
+export function adjustBrightness(image: TensorLike, delta: TensorLike): Tensor {
+  return change(image, "adjustBrightness", (x) => add(x, cast(delta, x.dtype)));
+}
+
+/** Multiplies each channel's distance from its mean over an image `[…, height, width, channels]`. Follows TensorFlow `tf.image.adjust_contrast`. */
+export function adjustContrast(image: TensorLike, contrastFactor: TensorLike): Tensor {
+  return change(image, "adjustContrast", (x) => contrasted(x, cast(contrastFactor, x.dtype)));
+}
+
+/** Turns the hue of RGB images by a part of a whole turn, from -1 to 1. Follows TensorFlow `tf.image.adjust_hue`. */
+export function adjustHue(image: TensorLike, delta: TensorLike): Tensor {
+  return change(image, "adjustHue", (x) => turnedHue(x, cast(delta, x.dtype)), 3);
+}
+
+/** Multiplies the saturation of RGB images. Follows TensorFlow `tf.image.adjust_saturation`. */
+export function adjustSaturation(image: TensorLike, saturationFactor: TensorLike): Tensor {
+  return change(image, "adjustSaturation", (x) => saturated(x, cast(saturationFactor, x.dtype)), 3);
+}
+
+/** `gain · image ^ gamma`, of parts of the range. Throws `ValueError` for a negative `gamma`. Follows TensorFlow `tf.image.adjust_gamma`. */
+export function adjustGamma(image: TensorLike, gamma = 1, gain = 1): Tensor {
+  wantNumber(gamma, "gamma", "adjustGamma");
+  wantNumber(gain, "gain", "adjustGamma");
+  if (gamma < 0) {
+    throw new ValueError(`Error in adjustGamma: gamma must be 0 or more, received ${gamma}`);
+  }
+  return change(image, "adjustGamma", (x) => mul(pow(x, gamma), gain));
+}
+
+/**
+ * Hue, saturation and value of RGB images, from 0 to 1. Follows TensorFlow `tf.image.rgb_to_hsv`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.image.rgbToHsv([[[0, 0, 0.5]]]).arraySync(), [[[Math.fround(2 / 3), 1, 0.5]]]);
+ * ```
+ */
+export function rgbToHsv(images: TensorLike): Tensor {
+  return compose(() => hsvOf(toImages(images, "rgbToHsv", 1, 3)));
+}
+
+/** RGB images of hue, saturation and value. Follows TensorFlow `tf.image.hsv_to_rgb`. */
+export function hsvToRgb(images: TensorLike): Tensor {
+  return compose(() => rgbOf(toImages(images, "hsvToRgb", 1, 3)));
+}
+
+/** The matrix of a linear space of colours, of rows of red, green and blue. */
+const YIQ = [[0.299, 0.59590059, 0.2115], [0.587, -0.27455667, -0.52273617], [
+  0.114,
+  -0.32134392,
+  0.31119955,
+]];
+const FROM_YIQ = [[1, 1, 1], [0.95598634, -0.27201283, -1.10674021], [
+  0.6208248,
+  -0.64720424,
+  1.70423049,
+]];
+const YUV = [[0.299, -0.14714119, 0.61497538], [0.587, -0.28886916, -0.51496512], [
+  0.114,
+  0.43601035,
+  -0.10001026,
+]];
+const FROM_YUV = [[1, 1, 1], [0, -0.394642334, 2.03206185], [1.13988303, -0.58062185, 0]];
+
+function linear(images: TensorLike, fn: string, matrix: number[][]): Tensor {
+  return compose(() => {
+    const x = toImages(images, fn, 1, 3);
+    return tensordot(x, cast(matrix, x.dtype), [[x.rank - 1], [0]]);
+  });
+}
+
+/** Luma and two chromas (YIQ) of RGB images. Follows TensorFlow `tf.image.rgb_to_yiq`. */
+export function rgbToYiq(images: TensorLike): Tensor {
+  return linear(images, "rgbToYiq", YIQ);
+}
+/** RGB images of YIQ. Follows TensorFlow `tf.image.yiq_to_rgb`. */
+export function yiqToRgb(images: TensorLike): Tensor {
+  return linear(images, "yiqToRgb", FROM_YIQ);
+}
+/** Luma and two chromas (YUV) of RGB images. Follows TensorFlow `tf.image.rgb_to_yuv`. */
+export function rgbToYuv(images: TensorLike): Tensor {
+  return linear(images, "rgbToYuv", YUV);
+}
+/** RGB images of YUV. Follows TensorFlow `tf.image.yuv_to_rgb`. */
+export function yuvToRgb(images: TensorLike): Tensor {
+  return linear(images, "yuvToRgb", FROM_YUV);
+}
+
+/**
+ * Images `[…, height, width, channels]` of mean 0 and variance 1, float32; the deviation counts as at least one over the root of the number
+ * of elements. Follows TensorFlow `tf.image.per_image_standardization`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.image.perImageStandardization([[[1], [3]]]).arraySync(), [[[-1], [1]]]);
+ * ```
+ */
+export function perImageStandardization(image: TensorLike): Tensor {
+  return compose(() => {
+    const given = toImages(image, "perImageStandardization");
+    const x = isFloating(given.dtype) ? given : cast(given, "float32"), axes = [-3, -2, -1];
+    const centred = sub(x, mean(x, axes, true));
+    const deviation = sqrt(mean(square(centred), axes, true));
+    // All images have one size.
+    const count = div(cast(size(x), x.dtype), cast(size(deviation), x.dtype));
+    return div(centred, maximum(deviation, div(1, sqrt(count))));
+  });
+}
+
+/** A number from `low` to `high`. Throws `ValueError` where these are out of order. */
+function between(fn: string, low: number, high: number, seed?: Seed | null): Tensor {
+  wantNumber(low, "lower", fn);
+  wantNumber(high, "upper", fn);
+  if (!(low <= high)) {
+    throw new ValueError(
+      `Error in ${fn}: wanted an upper end above the lower, received ${low} and ${high}`,
+    );
+  }
+  return randomUniform([], low, high, "float32", seed);
+}
+
+/** {@linkcode adjustBrightness} by a number from `-maxDelta` to `maxDelta`. Follows TensorFlow `tf.image.random_brightness`. */
+export function randomBrightness(image: TensorLike, maxDelta: number, seed?: Seed | null): Tensor {
+  return compose(() =>
+    adjustBrightness(image, between("randomBrightness", -maxDelta, maxDelta, seed))
+  );
+}
+/** {@linkcode adjustContrast} by a number from `lower` to `upper`. Follows TensorFlow `tf.image.random_contrast`. */
+export function randomContrast(
+  image: TensorLike,
+  lower: number,
+  upper: number,
+  seed?: Seed | null,
+): Tensor {
+  return compose(() => adjustContrast(image, between("randomContrast", lower, upper, seed)));
+}
+/** {@linkcode adjustHue} by a number from `-maxDelta` to `maxDelta`. Follows TensorFlow `tf.image.random_hue`. */
+export function randomHue(image: TensorLike, maxDelta: number, seed?: Seed | null): Tensor {
+  return compose(() => adjustHue(image, between("randomHue", -maxDelta, maxDelta, seed)));
+}
+/** {@linkcode adjustSaturation} by a number from `lower` to `upper`. Follows TensorFlow `tf.image.random_saturation`. */
+export function randomSaturation(
+  image: TensorLike,
+  lower: number,
+  upper: number,
+  seed?: Seed | null,
+): Tensor {
+  return compose(() => adjustSaturation(image, between("randomSaturation", lower, upper, seed)));
+}

@@ -1,0 +1,235 @@
+/** Measures of images and of how alike two are. */
+import { optionCheck, wantList, wantNumber } from "../../core/arguments.ts";
+import { compose } from "../../core/apply.ts";
+import { isFloating } from "../../core/dtype.ts";
+import { ValueError } from "../../core/errors.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { cast } from "../array/cast.ts";
+import { stack } from "../array/join.ts";
+import { mirrorPad, pad } from "../array/pad.ts";
+import { slice } from "../array/slice.ts";
+import { reshape } from "../array/view.ts";
+import { depthwiseConv2d } from "../conv/conv_depthwise.ts";
+import { avgPool } from "../conv/pool_functions.ts";
+import { add, div, mul, sub } from "../pointwise/arithmetic.ts";
+import { log } from "../pointwise/exponential.ts";
+import { pow, square } from "../pointwise/power.ts";
+import { abs } from "../pointwise/rounding.ts";
+import { relu } from "../pointwise/activation.ts";
+import { mean, prod, sum } from "../reduce/reduce.ts";
+import { convertImageDtype, greatest, toImages } from "./adjust.ts";
+
+/** Sums of distances between neighbouring pixels of each image. Follows TensorFlow `tf.image.total_variation`. */
+export function totalVariation(images: TensorLike): Tensor {
+  return compose(() => {
+    const x = toImages(images, "totalVariation"), axes = [-3, -2, -1];
+    const along = (axis: number): Tensor => sum(abs(step(x, x.rank - 3 + axis)), axes);
+    return add(along(0), along(1));
+  });
+}
+
+/** Differences of neighbours along an axis. */
+function step(x: Tensor, axis: number): Tensor {
+  const zeros = new Array<number>(x.rank).fill(0), n = x.shape[axis];
+  const at = (from: number): Tensor =>
+    slice(
+      x,
+      zeros.map((_, i) => i === axis ? from : 0),
+      zeros.map((_, i) => i === axis ? n - 1 : -1),
+    );
+  return sub(at(1), at(0));
+}
+
+/** Differences between neighbouring pixels down and across, zeros at the ends: `{ dy, dx }`. Follows TensorFlow `tf.image.image_gradients`. */
+export function imageGradients(image: TensorLike): { dy: Tensor; dx: Tensor } {
+  return compose(() => {
+    const x = toImages(image, "imageGradients", 4);
+    const padded = (axis: number): Tensor =>
+      pad(step(x, axis), [0, 1, 2, 3].map((i): [number, number] => [0, i === axis ? 1 : 0]));
+    return { dy: padded(1), dx: padded(2) };
+  });
+}
+
+/**
+ * Sobel's edges of images `[batch, height, width, channels]`, down and across: `[batch, height, width, channels, 2]`. Follows TensorFlow
+ * `tf.image.sobel_edges`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const y = tf.image.sobelEdges(tf.reshape([0, 1, 2, 0, 1, 2, 0, 1, 2], [1, 3, 3, 1]));
+ * assertEquals(tf.slice(y, [0, 1, 1], [1, 1, 1]).arraySync(), [[[[[0, 8]]]]]);
+ * ```
+ */
+export function sobelEdges(image: TensorLike): Tensor {
+  return compose(() => {
+    const x = toImages(image, "sobelEdges", 4), depth = x.shape[3];
+    const down = [[-1, -2, -1], [0, 0, 0], [1, 2, 1]];
+    const filter = new NdArray(
+      "float32",
+      [3, 3, depth, 2],
+      Float32Array.from(
+        { length: 18 * depth },
+        (_, i) => {
+          const way = i % 2,
+            place = Math.floor(i / (2 * depth)),
+            row = Math.floor(place / 3),
+            column = place % 3;
+          return way === 0 ? down[row][column] : down[column][row];
+        },
+      ),
+    );
+    const padded = mirrorPad(x, [[0, 0], [1, 1], [1, 1], [0, 0]], "reflect");
+    const y = depthwiseConv2d(padded, cast(filter, x.dtype), 1, "valid");
+    const [batch, height, width] = x.shape;
+    return reshape(y, [batch, height, width, depth, 2]);
+  });
+}
+
+/** Both images as floats, with the range of their values. */
+function pair(fn: string, a: TensorLike, b: TensorLike, maxVal: number): [Tensor, Tensor, number] {
+  wantNumber(maxVal, "maxVal", fn);
+  const [x, y] = [a, b].map((image) => toImages(image, fn));
+  if (isFloating(x.dtype)) return [x, y, maxVal];
+  const [p, q] = [x, y].map((t) => convertImageDtype(t, "float32"));
+  return [p, q, maxVal / greatest(x.dtype)];
+}
+
+/**
+ * Peak signal-to-noise ratio of each pair of images `[…, height, width, channels]`, in decibels; `maxVal` is the range of their values.
+ * Follows TensorFlow `tf.image.psnr`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(Math.round(tf.image.psnr(tf.zeros([2, 2, 1]), tf.fill([2, 2, 1], 0.1), 1).item()), 20);
+ * ```
+ */
+export function psnr(a: TensorLike, b: TensorLike, maxVal: number): Tensor {
+  return compose(() => {
+    const [x, y, most] = pair("psnr", a, b, maxVal);
+    const error = mean(square(sub(x, y)), [-3, -2, -1]);
+    return sub(20 * Math.log10(most), mul(log(error), 10 / Math.LN10));
+  });
+}
+
+/** Options of {@linkcode ssim} and {@linkcode ssimMultiscale}. */
+export interface SsimOptions {
+  /** Width of the window. Default 11. */
+  readonly filterSize?: number;
+  /** Deviation of the window. Default 1.5. */
+  readonly filterSigma?: number;
+  /** Default 0.01. */
+  readonly k1?: number;
+  /** Default 0.03. */
+  readonly k2?: number;
+  /** Weights of scales, of `ssimMultiscale`. Default those of Wang et al. */
+  readonly powerFactors?: readonly number[];
+}
+
+const OPTION_NAMES = {
+  filterSize: true,
+  filterSigma: true,
+  k1: true,
+  k2: true,
+  powerFactors: true,
+} as const;
+const checkSsim = optionCheck<SsimOptions>("ssim", OPTION_NAMES);
+const checkMultiscale = optionCheck<SsimOptions>("ssimMultiscale", OPTION_NAMES);
+
+/** A window of Gauss's as a filter of each channel. */
+function gaussian(size: number, sigma: number, depth: number): NdArray {
+  const ends = Array.from({ length: size }, (_, i) => -0.5 * ((i - (size - 1) / 2) / sigma) ** 2);
+  const all = ends.flatMap((a) => ends.map((b) => Math.exp(a + b)));
+  const total = all.reduce((a, b) => a + b);
+  const data = Float32Array.from(
+    { length: size * size * depth },
+    (_, i) => all[Math.floor(i / depth)] / total,
+  );
+  return new NdArray("float32", [size, size, depth, 1], data);
+}
+
+/** Means over places of luminance times contrast, and of contrast, for each image and channel. */
+function similarity(
+  [x, y, most]: readonly [Tensor, Tensor, number],
+  options: SsimOptions,
+): { whole: Tensor; contrast: Tensor } {
+  const { filterSize = 11, filterSigma = 1.5, k1 = 0.01, k2 = 0.03 } = options;
+  const [height, width, depth] = x.shape.slice(-3), outer = x.shape.slice(0, -3);
+  if (height < filterSize || width < filterSize) {
+    throw new ValueError(
+      `Error in ssim: images of ${height} by ${width} are smaller than the window of ${filterSize}`,
+    );
+  }
+  const filter = cast(gaussian(filterSize, filterSigma, depth), x.dtype);
+  const flat = (t: Tensor): Tensor => reshape(t, [-1, height, width, depth]);
+  const smooth = (t: Tensor): Tensor => depthwiseConv2d(flat(t), filter, 1, "valid");
+  const c1 = (k1 * most) ** 2, c2 = (k2 * most) ** 2;
+  const [mx, my] = [smooth(x), smooth(y)], products = mul(mul(mx, my), 2);
+  const squares = add(square(mx), square(my));
+  const luminance = div(add(products, c1), add(squares, c1));
+  const shared = mul(smooth(mul(x, y)), 2), own = smooth(add(square(x), square(y)));
+  const contrast = div(add(sub(shared, products), c2), add(sub(own, squares), c2));
+  const over = (t: Tensor): Tensor => reshape(mean(t, [1, 2]), [...outer, depth]);
+  return { whole: over(mul(luminance, contrast)), contrast: over(contrast) };
+}
+
+/**
+ * Structural similarity of each pair of images `[…, height, width, channels]`; `maxVal` is the range of their values. Throws `ValueError`
+ * for images that are smaller than the window. Follows TensorFlow `tf.image.ssim`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const x = tf.randomUniform([16, 16, 1]);
+ * assertEquals(tf.image.ssim(x, x, 1).item(), 1);
+ * ```
+ */
+export function ssim(
+  a: TensorLike,
+  b: TensorLike,
+  maxVal: number,
+  options: SsimOptions = {},
+): Tensor {
+  checkSsim(options);
+  return compose(() => mean(similarity(pair("ssim", a, b, maxVal), options).whole, -1));
+}
+
+/** Weights of five scales, after Wang, Simoncelli and Bovik. */
+const SCALES = [0.0448, 0.2856, 0.3001, 0.2363, 0.1333];
+
+/** Structural similarity at several scales, each half the one before. Throws `ValueError` as {@linkcode ssim}. Follows TensorFlow `tf.image.ssim_multiscale`. */
+export function ssimMultiscale(
+  a: TensorLike,
+  b: TensorLike,
+  maxVal: number,
+  options: SsimOptions = {},
+): Tensor {
+  checkMultiscale(options);
+  const { powerFactors = SCALES } = options;
+  wantList(powerFactors, "powerFactors", "ssimMultiscale", "numbers");
+  return compose(() => {
+    let [x, y, most] = pair("ssimMultiscale", a, b, maxVal);
+    const terms = powerFactors.map((power, k) => {
+      if (k > 0) [x, y] = [halved(x), halved(y)];
+      const { whole, contrast } = similarity([x, y, most], options);
+      return pow(relu(k === powerFactors.length - 1 ? whole : contrast), power);
+    });
+    return mean(prod(stack(terms, -1), -1), -1);
+  });
+}
+
+/** Means of blocks of two by two; odd sizes are padded with their mirror image. */
+function halved(x: Tensor): Tensor {
+  const [height, width, depth] = x.shape.slice(-3), outer = x.shape.slice(0, -3);
+  const flat = reshape(x, [-1, height, width, depth]);
+  const padded = height % 2 + width % 2 === 0
+    ? flat
+    : mirrorPad(flat, [[0, 0], [0, height % 2], [0, width % 2], [0, 0]], "symmetric");
+  const y = avgPool(padded, 2, 2, "valid");
+  return reshape(y, [...outer, y.shape[1], y.shape[2], depth]);
+}

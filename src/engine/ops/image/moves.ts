@@ -1,0 +1,208 @@
+/** Parts and turns of images: quarter turns, crops, pads, and random ones. */
+import { wantNumber } from "../../core/arguments.ts";
+import { compose } from "../../core/apply.ts";
+import { ValueError } from "../../core/errors.ts";
+import { shapeText } from "../../core/shape.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { reverse, transpose } from "../array/move.ts";
+import { cast } from "../array/cast.ts";
+import { pad } from "../array/pad.ts";
+import { slice } from "../array/slice.ts";
+import { identity } from "../array/view.ts";
+import { asTensor, shapeOfInput, toInput } from "../input.ts";
+import { mul } from "../pointwise/arithmetic.ts";
+import { less } from "../pointwise/compare.ts";
+import { floor } from "../pointwise/rounding.ts";
+import { where } from "../pointwise/select.ts";
+import { randomUniform } from "../random/random.ts";
+import type { Seed } from "../random/state.ts";
+import { toImages } from "./adjust.ts";
+import { resize, type ResizeOptions } from "./resize.ts";
+
+/** Converts images of rank 3 or 4 whose height and width are known. */
+function sized(
+  image: TensorLike,
+  fn: string,
+): { x: Tensor; height: number; width: number; at: number } {
+  const x = toImages(image, fn), shape = shapeOfInput(x);
+  const at = (shape?.length ?? 0) - 3, [height, width] = shape?.slice(at) ?? [];
+  if (shape === null || shape.length > 4 || height == null || width == null) {
+    throw new ValueError(
+      `Error in ${fn}: wanted images of rank 3 or 4 with known height and width, received shape ${
+        shapeText(shape)
+      }`,
+    );
+  }
+  return { x, height, width, at };
+}
+
+/** Crops height and width. */
+function cropped(
+  { x, at }: { readonly x: Tensor; readonly at: number },
+  [top, left, height, width]: readonly [number, number, number, number],
+): Tensor {
+  const lead = new Array<number>(at).fill(0), all = new Array<number>(at).fill(-1);
+  return slice(x, [...lead, top, left, 0], [...all, height, width, -1]);
+}
+
+/**
+ * Turns images `[batch, height, width, channels]` or `[height, width, channels]` counter-clockwise by `k` quarters. Follows TensorFlow
+ * `tf.image.rot90`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.image.rot90([[[1], [2]], [[3], [4]]]).arraySync(), [[[2], [4]], [[1], [3]]]);
+ * ```
+ */
+export function rot90(image: TensorLike, k = 1): Tensor {
+  wantNumber(k, "k", "rot90");
+  return compose(() => {
+    const x = toImages(image, "rot90"), h = x.rank - 3, w = h + 1, turns = ((k % 4) + 4) % 4;
+    if (turns === 2) return reverse(x, [h, w]);
+    if (turns === 0) return identity(x);
+    const turned = transposed(x);
+    return turns === 1 ? reverse(turned, h) : reverse(turned, w);
+  });
+}
+
+function transposed(x: Tensor): Tensor {
+  const axes = Array.from({ length: x.rank }, (_, i) => i), h = x.rank - 3;
+  [axes[h], axes[h + 1]] = [axes[h + 1], axes[h]];
+  return transpose(x, axes);
+}
+
+/** Swaps height and width of images of rank 3 or 4. Follows TensorFlow `tf.image.transpose`. */
+export function transposeImage(image: TensorLike): Tensor {
+  return compose(() => transposed(toImages(image, "transpose")));
+}
+
+/**
+ * The middle part of images. Throws `ValueError` unless `fraction` is in `(0, 1]`. Follows TensorFlow `tf.image.central_crop`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.image.centralCrop(tf.zeros([8, 6, 3]), 0.5).shape, [4, 4, 3]);
+ * ```
+ */
+export function centralCrop(image: TensorLike, fraction: number): Tensor {
+  wantNumber(fraction, "fraction", "centralCrop");
+  if (!(fraction > 0 && fraction <= 1)) {
+    throw new ValueError(`Error in centralCrop: fraction must be in (0, 1], received ${fraction}`);
+  }
+  return compose(() => {
+    const images = sized(image, "centralCrop"), { height, width } = images;
+    const start = (n: number): number => Math.trunc((n - n * fraction) / 2);
+    const [top, left] = [start(height), start(width)];
+    return cropped(images, [top, left, height - 2 * top, width - 2 * left]);
+  });
+}
+
+/** A place in images and an extent: top, left, height and width. */
+export type ImageBox = readonly [top: number, left: number, height: number, width: number];
+
+/** A part of images. Throws `ValueError` where it is not within them. Follows TensorFlow `tf.image.crop_to_bounding_box`. */
+export function cropToBoundingBox(image: TensorLike, ...box: ImageBox): Tensor {
+  return compose(() => {
+    const images = sized(image, "cropToBoundingBox"), [top, left, height, width] = box;
+    const fits = top >= 0 && left >= 0 && height > 0 && width > 0 &&
+      top + height <= images.height && left + width <= images.width;
+    if (fits) return cropped(images, box);
+    throw new ValueError(
+      `Error in cropToBoundingBox: received [${box}], images are ${images.height} by ${images.width}`,
+    );
+  });
+}
+
+/** Images within larger ones of zeros. Throws `ValueError` where they do not fit. Follows TensorFlow `tf.image.pad_to_bounding_box`. */
+export function padToBoundingBox(image: TensorLike, ...box: ImageBox): Tensor {
+  return compose(() => {
+    const images = sized(image, "padToBoundingBox"), [top, left, height, width] = box;
+    const bottom = height - top - images.height, right = width - left - images.width;
+    if (!(top >= 0 && left >= 0 && bottom >= 0 && right >= 0)) {
+      throw new ValueError(
+        `Error in padToBoundingBox: received [${box}], images are ${images.height} by ${images.width}`,
+      );
+    }
+    const lead = Array.from({ length: images.at }, (): [number, number] => [0, 0]);
+    return pad(images.x, [...lead, [top, bottom], [left, right], [0, 0]]);
+  });
+}
+
+/** Crops or pads height and width about the middle. Follows TensorFlow `tf.image.resize_with_crop_or_pad`. */
+export function resizeWithCropOrPad(image: TensorLike, height: number, width: number): Tensor {
+  wantNumber(height, "height", "resizeWithCropOrPad");
+  wantNumber(width, "width", "resizeWithCropOrPad");
+  return compose(() => {
+    const images = sized(image, "resizeWithCropOrPad");
+    const [h, w] = [Math.min(height, images.height), Math.min(width, images.width)];
+    const half = (more: number): number => Math.floor(Math.max(more, 0) / 2);
+    const part = cropped(images, [half(images.height - height), half(images.width - width), h, w]);
+    return padToBoundingBox(part, half(height - h), half(width - w), height, width);
+  });
+}
+
+/** Resizes images without distortion and pads them with zeros about the middle. Follows TensorFlow `tf.image.resize_with_pad`. */
+export function resizeWithPad(
+  image: TensorLike,
+  height: number,
+  width: number,
+  options: ResizeOptions = {},
+): Tensor {
+  return compose(() => {
+    const images = sized(image, "resizeWithPad");
+    const ratio = Math.max(images.width / width, images.height / height);
+    const [h, w] = [images.height, images.width].map((n) => Math.floor(n / ratio));
+    const top = Math.max(0, Math.floor((height - images.height / ratio) / 2));
+    const left = Math.max(0, Math.floor((width - images.width / ratio) / 2));
+    return padToBoundingBox(resize(images.x, [h, w], options), top, left, height, width);
+  });
+}
+
+function randomFlip(image: TensorLike, fn: string, axis: number, seed?: Seed | null): Tensor {
+  return compose(() => {
+    const x = toImages(image, fn), at = x.rank - 3 + axis;
+    if (x.rank > 4) throw new ValueError(`Error in ${fn}: wanted images of rank 3 or 4`);
+    const count = x.rank === 4 ? x.shape[0] : 1;
+    const draws = randomUniform([count, 1, 1, 1].slice(4 - x.rank), 0, 1, "float32", seed);
+    return where(less(draws, 0.5), reverse(x, at), x);
+  });
+}
+
+/** Mirrors each image left to right with a chance of one half. Follows TensorFlow `tf.image.random_flip_left_right`. */
+export function randomFlipLeftRight(image: TensorLike, seed?: Seed | null): Tensor {
+  return randomFlip(image, "randomFlipLeftRight", 1, seed);
+}
+/** Mirrors each image upside down with a chance of one half. Follows TensorFlow `tf.image.random_flip_up_down`. */
+export function randomFlipUpDown(image: TensorLike, seed?: Seed | null): Tensor {
+  return randomFlip(image, "randomFlipUpDown", 0, seed);
+}
+
+/**
+ * A part of `size` anywhere in a tensor, as likely at each place. Throws `ValueError` where it is larger than the tensor. Follows TensorFlow
+ * `tf.image.random_crop`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.image.randomCrop(tf.zeros([8, 8, 3]), [4, 5, 3]).shape, [4, 5, 3]);
+ * ```
+ */
+export function randomCrop(value: TensorLike, size: readonly number[], seed?: Seed | null): Tensor {
+  return compose(() => {
+    const x = asTensor(toInput(value, "value", "randomCrop")), shape = x.shape;
+    if (shape.length !== size.length || size.some((n, i) => !(n >= 0 && n <= shape[i]))) {
+      throw new ValueError(
+        `Error in randomCrop: wanted a size within shape ${shapeText(shape)}, received [${size}]`,
+      );
+    }
+    const places = shape.map((n, i) => n - size[i] + 1);
+    const draws = randomUniform([size.length], 0, 1, "float64", seed);
+    const starts = cast(floor(mul(draws, cast(places, "float64"))), "int32");
+    return slice(x, starts, [...size]);
+  });
+}
