@@ -12,6 +12,8 @@ export interface LoadOnnxOptions {
   readonly externalData?: ExternalData;
   /** Receives the progress of a download, from 0 to 1. */
   readonly onProgress?: (fraction: number) => void;
+  /** Ends loading, which then rejects with its reason. */
+  readonly signal?: AbortSignal;
   /** Functions for ops by name, such as `acme:Nms`: for unsupported ops, or instead of Weft's. */
   readonly scripts?: Readonly<Record<string, OnnxScript>>;
   /**
@@ -25,6 +27,7 @@ export interface LoadOnnxOptions {
 const checkOptions = optionCheck<LoadOnnxOptions>("loadOnnx", {
   externalData: true,
   onProgress: true,
+  signal: true,
   scripts: true,
   dimensions: true,
   trainable: true,

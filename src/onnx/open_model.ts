@@ -1,11 +1,10 @@
 /** Opens a model's file: reads it, checks its ops, and makes a model of it. */
 import { UnimplementedError, ValueError } from "../engine/core/errors.ts";
-import { namingAsync } from "../library/io/naming.ts";
 import type { FileSource } from "../library/io/source.ts";
 import type { Rule } from "./build/rule.ts";
 import { missingOps } from "./build/walk.ts";
 import type { OnnxGraph } from "./file/graph.ts";
-import { type OnnxFile, readModel, type ReadOptions } from "./file/read_model.ts";
+import { holdAll, type OnnxFile, readModelFor, type ReadOptions } from "./file/read_model.ts";
 import { readWholeModel } from "./file/whole_model.ts";
 import { OnnxModel } from "./model.ts";
 import { lookupOp } from "./ops/table.ts";
@@ -31,23 +30,20 @@ export async function openModel(source: FileSource, options: OpenOptions): Promi
       `Cannot load a model: the dimension "${name}" is ${extent}, wanted a size`,
     );
   }
-  const file = await readModel(source, read);
-  const name = source instanceof Uint8Array ? "the model" : file.name;
-  return await namingAsync(file.name, async () => {
-    const { graph } = file;
+  return await readModelFor(source, read, async (file) => {
+    const { graph } = file, name = source instanceof Uint8Array ? "the model" : file.name;
     const walk = { lookup: lookupOp, scripts: rules(graph), ...device !== undefined && { device } };
     refuseMissing(file, walk);
-    const variables = trainable ? makeVariables(graph, lookupOp) : {};
-    return await Promise.resolve(
-      new OnnxModel({
-        name,
-        graph,
-        variables,
-        dimensions,
-        walk,
-        reread: () => readWholeModel(source, read.externalData),
-      }),
-    );
+    const variables = trainable ? await makeVariables(graph, lookupOp) : {};
+    await holdAll(graph);
+    return new OnnxModel({
+      name,
+      graph,
+      variables,
+      dimensions,
+      walk,
+      reread: () => readWholeModel(source, read.externalData),
+    });
   });
 }
 

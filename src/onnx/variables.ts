@@ -1,8 +1,8 @@
 /** A model's variables: its floating-point initialisers, by name. */
-import type { NdArray } from "../engine/core/nd_array.ts";
 import { DTYPES } from "../engine/core/dtype.ts";
 import { type Variable, variable } from "../engine/runtime/variables/variable.ts";
 import type { Lookup } from "./build/rule.ts";
+import { Room } from "./file/tensor_data.ts";
 import type { GraphNode, OnnxGraph } from "./file/graph.ts";
 
 /** The uses of a constant by the nodes of a graph. */
@@ -17,15 +17,23 @@ interface Use {
  * Makes a variable of each floating-point initialiser that nodes compute with. Scalars, and arguments such as the
  * scales of a Resize, stay constants.
  */
-export function makeVariables(graph: OnnxGraph, lookup: Lookup): Record<string, Variable> {
+export async function makeVariables(
+  graph: OnnxGraph,
+  lookup: Lookup,
+): Promise<Record<string, Variable>> {
   const uses = new Map<string, Use>();
   collectUses(graph, lookup, uses);
-  const variables: Record<string, Variable> = {};
-  for (const [name, data] of graph.initialisers) {
-    const use = uses.get(name);
-    if (use?.isWeight !== true || data.packed !== null || data.shape.length === 0) continue;
-    if (DTYPES[data.dtype].kind !== "float") continue;
-    variables[name] = variable(data.array as NdArray, !use.isFrozen);
+  const variables: Record<string, Variable> = {}, room = new Room();
+  try {
+    for (const [name, data] of graph.initialisers) {
+      const use = uses.get(name);
+      if (use?.isWeight !== true || data.packed !== null || data.shape.length === 0) continue;
+      if (DTYPES[data.dtype].kind !== "float") continue;
+      variables[name] = await data.lend(room, (array) => variable(array, !use.isFrozen));
+    }
+  } catch (e) {
+    for (const v of Object.values(variables)) v.dispose();
+    throw e;
   }
   return variables;
 }

@@ -1,5 +1,5 @@
 /** Files that are read in parts. */
-import { DataLossError } from "../../engine/core/errors.ts";
+import { DataLossError, NotFoundError } from "../../engine/core/errors.ts";
 import { fileError, nodeFiles } from "./files.ts";
 import { readSource } from "./source.ts";
 
@@ -8,6 +8,14 @@ export interface PartReader {
   /** Reads the bytes from `offset` on. Rejects with `DataLossError` where the file ends before. */
   read(offset: number, length: number): Promise<Uint8Array<ArrayBuffer>>;
   close(): Promise<void>;
+}
+
+/** A file whose size is known. */
+export interface SizedFile extends PartReader {
+  /** Number of bytes. */
+  readonly size: number;
+  /** Reads as many bytes as `into` has from `offset` on; absent where a read makes its own. Rejects as `read` does. */
+  readonly readInto?: (offset: number, into: Uint8Array) => Promise<void>;
 }
 
 /** The used part of a handle of Node's `fs/promises`, which Deno has too. */
@@ -34,30 +42,88 @@ export function fileSystem(): Promise<FileSystem> {
   return nodeFiles();
 }
 
-/** Opens a file of this machine, or downloads one. Rejects with `NotFoundError` where there is none. */
-export async function openParts(path: string): Promise<PartReader> {
-  if (/^(https?|data|blob):/i.test(path)) {
-    const { bytes } = await readSource(path);
-    return {
-      read: (offset, length) => Promise.resolve(part(bytes, offset, length, path)),
-      close: () => Promise.resolve(),
-    };
-  }
+/**
+ * Opens a file of this machine, or of a server: of one that gives ranges only these are downloaded. Rejects with `NotFoundError` where
+ * there is none.
+ */
+export async function openParts(path: string): Promise<SizedFile> {
+  if (/^https?:/i.test(path)) return await openRanges(path) ?? await openWhole(path);
+  if (/^(data|blob):/i.test(path)) return await openWhole(path);
   const handle = await open(path);
   const { size } = await handle.stat();
+  const readInto = async (offset: number, into: Uint8Array): Promise<void> => {
+    const { length } = into;
+    for (let at = 0; at < length;) {
+      const { bytesRead } = await handle.read(into, at, length - at, offset + at);
+      if (bytesRead === 0) throw tooShort(path, offset + length, offset + at);
+      at += bytesRead;
+    }
+  };
   return {
+    size,
+    readInto,
     async read(offset, length) {
       // Checked before memory is allocated: a damaged index may name any length.
       if (offset + length > size) throw tooShort(path, offset + length, size);
       const out = new Uint8Array(length);
-      for (let at = 0; at < length;) {
-        const { bytesRead } = await handle.read(out, at, length - at, offset + at);
-        if (bytesRead === 0) throw tooShort(path, offset + length, offset + at);
-        at += bytesRead;
-      }
+      await readInto(offset, out);
       return out;
     },
     close: () => handle.close(),
+  };
+}
+
+async function openWhole(url: string): Promise<SizedFile> {
+  const { bytes } = await readSource(url);
+  return {
+    size: bytes.length,
+    read: (offset, length) => Promise.resolve(part(bytes, offset, length, url)),
+    close: () => Promise.resolve(),
+  };
+}
+
+/** Bytes of a range that is downloaded for a smaller part: its neighbours are read next. */
+const RANGE = 1 << 20;
+
+/** Opens a file of a server that gives ranges; null where it does not. Rejects with `NotFoundError` where there is no file. */
+async function openRanges(url: string): Promise<SizedFile | null> {
+  const ask = async (from: number, end: number): Promise<Response> => {
+    const response = await fetch(url, { headers: { range: `bytes=${from}-${end - 1}` } });
+    if (response.status === 206 || response.status === 200) return response;
+    await response.body?.cancel();
+    throw new NotFoundError(`Cannot read ${url}: the server answered ${response.status}`);
+  };
+  const first = await ask(0, RANGE);
+  const size = Number(/^bytes 0-\d+\/(\d+)$/.exec(first.headers.get("content-range") ?? "")?.[1]);
+  if (first.status !== 206 || !Number.isSafeInteger(size)) {
+    await first.body?.cancel();
+    return null;
+  }
+  let held = { from: 0, bytes: new Uint8Array(await first.arrayBuffer()) };
+  if (held.bytes.length !== Math.min(RANGE, size)) throw tooShort(url, RANGE, held.bytes.length);
+  return {
+    size,
+    async read(offset, length) {
+      if (offset + length > size) throw tooShort(url, offset + length, size);
+      const isHeld = offset >= held.from && offset + length <= held.from + held.bytes.length;
+      if (!isHeld) {
+        const end = Math.min(size, offset + Math.max(length, RANGE));
+        const response = await ask(offset, end);
+        const bytes = response.status === 206 ? new Uint8Array(await response.arrayBuffer()) : null;
+        if (bytes?.length !== end - offset) {
+          if (bytes === null) await response.body?.cancel();
+          throw new DataLossError(
+            `Cannot read ${url}: the server gave ${bytes?.length ?? "all"} bytes of a range of ${
+              end - offset
+            }`,
+          );
+        }
+        if (length >= RANGE) return bytes;
+        held = { from: offset, bytes };
+      }
+      return held.bytes.slice(offset - held.from, offset - held.from + length);
+    },
+    close: () => Promise.resolve(),
   };
 }
 

@@ -1,6 +1,6 @@
 /** Sources of files: a path, a URL, bytes or a stream, read whole. */
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
-import { NotFoundError } from "../../engine/core/errors.ts";
+import { DataLossError, NotFoundError } from "../../engine/core/errors.ts";
 import { concatBytes } from "./bytes.ts";
 import { readBytes } from "./files.ts";
 
@@ -17,23 +17,23 @@ export interface FileContent {
 export interface SourceOptions {
   /** Is told how much of a download is there, from 0 to 1. */
   readonly onProgress?: (fraction: number) => void;
+  /** Ends a download. */
+  readonly signal?: AbortSignal;
 }
 
 /** Reads a file whole. Rejects with `NotFoundError` where there is none, `TypeError` for an invalid source. */
 export async function readSource(
   source: FileSource,
-  { onProgress }: SourceOptions = {},
+  options: SourceOptions = {},
 ): Promise<FileContent> {
-  onProgress?.(0);
-  const content = await readWhole(source, onProgress);
-  onProgress?.(1);
+  options.signal?.throwIfAborted();
+  options.onProgress?.(0);
+  const content = await readWhole(source, options);
+  options.onProgress?.(1);
   return content;
 }
 
-async function readWhole(
-  source: FileSource,
-  onProgress: SourceOptions["onProgress"],
-): Promise<FileContent> {
+async function readWhole(source: FileSource, options: SourceOptions): Promise<FileContent> {
   if (source instanceof Uint8Array) {
     return { bytes: plainBytes(source), name: `${source.length} bytes` };
   }
@@ -51,7 +51,7 @@ async function readWhole(
   }
   const url = asUrl(source);
   if (url === null) return { bytes: plainBytes(await readBytes(source)), name: String(source) };
-  return { bytes: await download(url, onProgress), name: url.href };
+  return { bytes: await download(url, options), name: url.href };
 }
 
 /** Returns bytes as a plain array: `slice` of Node's Buffer, which its files are, makes no copy. */
@@ -61,33 +61,82 @@ function plainBytes(bytes: Uint8Array): Uint8Array {
 }
 
 /** Returns the URL of a source to fetch; null for files of this machine. */
-function asUrl(source: string | URL): URL | null {
+export function asUrl(source: string | URL): URL | null {
   const text = String(source);
   return /^(https?|data|blob):/i.test(text) ? new URL(text) : null;
 }
 
-async function download(
+/** A download under way. */
+export interface Download {
+  /** Returns the next bytes; null at the end. Rejects with `DataLossError` where the connection breaks or the answer is too short. */
+  pull(): Promise<Uint8Array | null>;
+  /** Number of bytes; null where the server does not tell. */
+  readonly length: number | null;
+}
+
+/** Begins a download. Rejects with `NotFoundError` where the server has no such file, with the signal's reason once it is aborted. */
+export async function openDownload(
   url: URL,
-  onProgress: SourceOptions["onProgress"],
-): Promise<Uint8Array> {
-  const response = await fetch(url);
+  { onProgress, signal }: SourceOptions = {},
+): Promise<Download> {
+  const response = await fetch(url, signal === undefined ? {} : { signal });
   if (!response.ok) {
     await response.body?.cancel();
     throw new NotFoundError(`Cannot read ${url.href}: the server answered ${response.status}`);
   }
   // A compressed answer's length is not that of its bytes.
-  const length = response.headers.has("content-encoding")
+  const told = response.headers.has("content-encoding")
     ? NaN
     : Number(response.headers.get("content-length") ?? NaN);
-  if (onProgress === undefined || !(length > 0) || response.body === null) {
-    return new Uint8Array(await response.arrayBuffer());
+  const length = told > 0 ? told : null, reader = response.body?.getReader();
+  let at = 0;
+  return {
+    length,
+    async pull() {
+      const part = await nextPart(url, reader, signal);
+      if (part === null) {
+        if (length === null || at === length) return null;
+        throw new DataLossError(`Cannot read ${url.href}: it ended after ${at} bytes of ${length}`);
+      }
+      at += part.length;
+      if (length !== null) onProgress?.(at / length);
+      return part;
+    },
+  };
+}
+
+async function nextPart(
+  url: URL,
+  reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
+  signal: AbortSignal | undefined,
+): Promise<Uint8Array | null> {
+  try {
+    const { value } = await reader?.read() ?? {};
+    return value ?? null;
+  } catch (cause) {
+    signal?.throwIfAborted();
+    throw new DataLossError(`Cannot read ${url.href}: the connection broke`, { cause });
+  }
+}
+
+/** Bytes that are allocated because a server says so. */
+const MOST_AT_ONCE = 2 ** 31;
+
+async function download(url: URL, options: SourceOptions): Promise<Uint8Array> {
+  const { pull, length } = await openDownload(url, options);
+  if (length === null || length > MOST_AT_ONCE) {
+    const parts: Uint8Array[] = [];
+    for (let part = await pull(); part !== null; part = await pull()) parts.push(part);
+    return parts.length === 1 ? parts[0] : concatBytes(parts);
   }
   const bytes = new Uint8Array(length);
   let at = 0;
-  for await (const part of response.body) {
+  for (let part = await pull(); part !== null; part = await pull()) {
+    if (at + part.length > length) {
+      throw new DataLossError(`Cannot read ${url.href}: it goes on after ${length} bytes`);
+    }
     bytes.set(part, at);
     at += part.length;
-    onProgress(at / length);
   }
-  return bytes.subarray(0, at);
+  return bytes;
 }

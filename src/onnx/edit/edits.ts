@@ -96,7 +96,7 @@ export class Edits {
       constants.set(
         name,
         Object.hasOwn(variables, name)
-          ? Value.of(variables[name], { initial: data.array })
+          ? Value.of(variables[name], data.isHeld ? { initial: data.array } : {})
           : Value.known(data.array, data.packed === null ? null : data),
       );
     }

@@ -7,6 +7,7 @@ import {
   PermissionDeniedError,
 } from "../../engine/core/errors.ts";
 import { nodeFiles } from "../../library/io/files.ts";
+import type { LaterBytes } from "./byte_flow.ts";
 import { openParts, type PartReader } from "../../library/io/random_access.ts";
 import { type FileSource, readSource } from "../../library/io/source.ts";
 import type { Graph, Model, Node, Tensor } from "../proto/onnx_pb.ts";
@@ -43,42 +44,54 @@ export function externalTensors(model: Model): Tensor[] {
 }
 
 /** Bytes of tensors by their list of external places: renamed tensors keep it. */
-export type ExternalBytes = ReadonlyMap<Tensor["externalData"], Uint8Array>;
+export type TensorBytes = Map<Tensor["externalData"], Uint8Array | LaterBytes>;
 
 /** Reads parts of a named file. */
 type Read = (location: string, offset: number, length: number) => Promise<Uint8Array>;
 
 /**
- * Reads the elements of tensors in other files. `source` is the model's own source. Rejects with `InvalidArgumentError`
- * for files outside of the model's folder, `NotFoundError` for missing files, `DataLossError` for short ones.
+ * Reads the elements of tensors in other files, or leaves them for later, and gives them to `use`; then the files are closed. `source` is
+ * the model's own source. Rejects with `InvalidArgumentError` for files outside of the model's folder, `NotFoundError` for missing files,
+ * `DataLossError` for short ones.
  */
-export async function readExternal(
+export async function withExternal<T>(
   tensors: readonly Tensor[],
-  source: FileSource,
-  given?: ExternalData,
-): Promise<ExternalBytes> {
-  const out = new Map<Tensor["externalData"], Uint8Array>(), open = new Map<string, PartReader>();
+  { source, given, isLater = () => false }: {
+    readonly source: FileSource;
+    readonly given: ExternalData | undefined;
+    readonly isLater?: (tensor: Tensor) => boolean;
+  },
+  use: (bytes: TensorBytes) => Promise<T>,
+): Promise<T> {
+  const out: TensorBytes = new Map(), open = new Map<string, PartReader>();
   const read = readerOf(source, given, open), places = tensors.map(placeOf);
   checkOverlaps(places);
   const known = new Map<string, Uint8Array>();
+  const bytesOf = async (
+    name: string,
+    { location, offset, wanted }: Place,
+  ): Promise<Uint8Array> => {
+    const bytes = await read(location, offset, wanted);
+    if (bytes.length === wanted) return bytes;
+    throw new DataLossError(
+      `Cannot read the tensor "${name}": received ${bytes.length} bytes of ${location}, wanted ${wanted}`,
+    );
+  };
   try {
     for (const [i, tensor] of tensors.entries()) {
-      const { key, location, offset, wanted } = places[i];
-      const bytes = wanted === 0
-        ? new Uint8Array()
-        : known.get(key) ?? await read(location, offset, wanted);
-      known.set(key, bytes);
-      if (bytes.length !== wanted) {
-        throw new DataLossError(
-          `Cannot read the tensor "${tensor.name}": received ${bytes.length} bytes of ${location}, wanted ${wanted}`,
-        );
+      const place = places[i], { key, wanted } = place, { name } = tensor;
+      if (wanted > 0 && isLater(tensor)) {
+        out.set(tensor.externalData, { length: wanted, read: () => bytesOf(name, place) });
+        continue;
       }
+      const bytes = wanted === 0 ? new Uint8Array() : known.get(key) ?? await bytesOf(name, place);
+      known.set(key, bytes);
       out.set(tensor.externalData, bytes);
     }
+    return await use(out);
   } finally {
     for (const file of open.values()) await file.close();
   }
-  return out;
 }
 
 /** Bytes of a tensor in another file. */

@@ -3,7 +3,7 @@ import { DTYPES } from "../../engine/core/dtype.ts";
 import { DataLossError } from "../../engine/core/errors.ts";
 import type { Graph } from "../proto/onnx_pb.ts";
 import { Attributes } from "./attributes.ts";
-import type { ExternalBytes } from "./external_data.ts";
+import type { TensorBytes } from "./external_data.ts";
 import { domainName, type Functions } from "./functions.ts";
 import type { GraphNode, GraphValue, OnnxGraph } from "./graph.ts";
 import { readSparse } from "./sparse_data.ts";
@@ -18,8 +18,8 @@ export interface GraphContext {
   readonly functions: Functions;
   /** Versions of operator sets by domain. */
   readonly versions: ReadonlyMap<string, number>;
-  /** Bytes of tensors whose elements are in other files, if any. */
-  readonly external: ExternalBytes;
+  /** Bytes of tensors whose elements are in other files, or are left for later. */
+  readonly external: TensorBytes;
 }
 
 /**

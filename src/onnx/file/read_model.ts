@@ -2,12 +2,16 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import { DataLossError } from "../../engine/core/errors.ts";
 import { namingAsync } from "../../library/io/naming.ts";
-import { type FileSource, readSource } from "../../library/io/source.ts";
-import { type Model, ModelSchema } from "../proto/onnx_pb.ts";
-import { type ExternalData, externalTensors, readExternal } from "./external_data.ts";
+import type { LaterBytes } from "./byte_flow.ts";
+import type { FileSource } from "../../library/io/source.ts";
+import { type Model, ModelSchema, type Tensor } from "../proto/onnx_pb.ts";
+import { type ExternalData, externalTensors, withExternal } from "./external_data.ts";
 import { Functions, versionsOf } from "./functions.ts";
 import type { OnnxGraph } from "./graph.ts";
+import { openSource } from "./open_source.ts";
 import { readGraph } from "./read_graph.ts";
+import { LARGE, splitModel } from "./split_model.ts";
+import { bytesOfTensor } from "./tensor_data.ts";
 
 /** A model's file that was read. */
 export interface OnnxFile {
@@ -31,6 +35,8 @@ export interface ReadOptions {
   readonly externalData?: ExternalData;
   /** Is told how much of a download is there, from 0 to 1. */
   readonly onProgress?: (fraction: number) => void;
+  /** Ends the reading. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -38,22 +44,74 @@ export interface ReadOptions {
  * `UnimplementedError` for element types without a dtype.
  */
 export async function readModel(source: FileSource, options: ReadOptions = {}): Promise<OnnxFile> {
-  const { bytes, name } = await readSource(source, options);
-  return await namingAsync(name, async () => {
-    const model = decode(bytes);
-    const tensors = externalTensors(model);
-    const external = await readExternal(tensors, source, options.externalData);
-    const versions = versionsOf(model.opsetImport);
-    const context = { functions: new Functions(model.functions), versions, external };
-    return {
-      name,
-      graph: readGraph(model.graph!, context),
-      versions,
-      producer: [model.producerName, model.producerVersion].filter((t) => t !== "").join(" "),
-      metadata: Object.fromEntries(model.metadataProps.map(({ key, value }) => [key, value])),
-      functions: model.functions.map((f) => `${f.domain}:${f.name}`),
-    };
+  return await readModelFor(source, options, async (file) => {
+    await holdAll(file.graph);
+    return file;
   });
+}
+
+/** Reads the elements that are left for later. */
+export async function holdAll(graph: OnnxGraph): Promise<void> {
+  for (const data of graph.initialisers.values()) await data.hold();
+}
+
+/** Reads a model whose large initialisers are read when `use` asks for them. Rejects as {@linkcode readModel} does. */
+export async function readModelFor<T>(
+  source: FileSource,
+  { externalData, onProgress, signal }: ReadOptions,
+  use: (file: OnnxFile) => Promise<T>,
+): Promise<T> {
+  signal?.throwIfAborted();
+  const opened = await openSource(source, {
+    ...onProgress !== undefined && { onProgress },
+    ...signal !== undefined && { signal },
+  });
+  const { name, flow } = opened;
+  if (flow !== null) onProgress?.(0);
+  try {
+    const result = await namingAsync(name, async () => {
+      const split = flow === null ? null : await splitModel(flow);
+      const model = decode(split?.bytes ?? opened.bytes), external = externalTensors(model);
+      const first = new Set(model.graph!.initializer);
+      const isLater = (tensor: Tensor): boolean =>
+        first.has(tensor) && bytesOfTensor(tensor) >= LARGE;
+      return await withExternal(external, { source, given: externalData, isLater }, (bytes) => {
+        for (const [number, own] of split?.later ?? ownLater(model)) {
+          const tensor = model.graph!.initializer[number];
+          // Elements of other files come before those of this one.
+          if (tensor.dataLocation !== 1) bytes.set(tensor.externalData, own);
+        }
+        const versions = versionsOf(model.opsetImport);
+        const context = { functions: new Functions(model.functions), versions, external: bytes };
+        return use({
+          name,
+          graph: readGraph(model.graph!, context),
+          versions,
+          producer: [model.producerName, model.producerVersion].filter((t) => t !== "").join(" "),
+          metadata: Object.fromEntries(model.metadataProps.map(({ key, value }) => [key, value])),
+          functions: model.functions.map((f) => `${f.domain}:${f.name}`),
+        });
+      });
+    });
+    if (flow !== null) onProgress?.(1);
+    return result;
+  } catch (e) {
+    signal?.throwIfAborted();
+    throw e;
+  } finally {
+    await opened.close();
+  }
+}
+
+/** Returns the elements of a model's large initialisers by number, as views. */
+function ownLater({ graph }: Model): Map<number, LaterBytes> {
+  return new Map(
+    graph!.initializer.flatMap(({ rawData }, i) =>
+      rawData.length < LARGE
+        ? []
+        : [[i, { length: rawData.length, read: () => Promise.resolve(rawData) }] as const]
+    ),
+  );
 }
 
 /** Decodes a file. Throws `DataLossError` for bytes that are no model. */

@@ -8,8 +8,27 @@ import {
 } from "../../engine/core/dtype.ts";
 import { DataLossError } from "../../engine/core/errors.ts";
 import { NdArray, sealArray } from "../../engine/core/nd_array.ts";
+import type { LaterBytes } from "./byte_flow.ts";
 import type { Tensor } from "../proto/onnx_pb.ts";
 import { dtypeOfNumber, PACKED, typeName } from "./types.ts";
+
+/** Room for elements that are lent. */
+export class Room {
+  #bytes = new Uint8Array();
+
+  /** Returns memory for so many bytes. */
+  of(length: number): Uint8Array {
+    if (this.#bytes.length < length) this.#bytes = new Uint8Array(length);
+    return this.#bytes.subarray(0, length);
+  }
+
+  /** Copies bytes to the beginning of the room. */
+  hold(bytes: Uint8Array): Uint8Array {
+    const here = this.of(bytes.length);
+    here.set(bytes);
+    return here;
+  }
+}
 
 export class TensorData {
   /** Name of the element type, as `int4`. */
@@ -17,27 +36,74 @@ export class TensorData {
   /** The dtype that holds the elements. */
   readonly dtype: DType;
   readonly shape: readonly number[];
-  /** The bytes of elements of less than a byte: the first in the low bits. */
-  readonly packed: Uint8Array | null;
-  #array: NdArray | null;
+  #packed: Uint8Array | null = null;
+  #array: NdArray | null = null;
+  #later: LaterBytes | null = null;
 
-  /** Made over an array, or over packed bytes. */
-  constructor(type: string, shape: readonly number[], content: NdArray | Uint8Array) {
+  /** Made over an array, over packed bytes, or over bytes that are read later. */
+  constructor(
+    type: string,
+    shape: readonly number[],
+    content: NdArray | Uint8Array | LaterBytes,
+  ) {
     this.type = type;
     this.shape = shape;
-    this.packed = content instanceof Uint8Array ? content : null;
-    this.#array = content instanceof Uint8Array ? null : content;
-    this.dtype = this.packed === null ? (content as NdArray).dtype : PACKED[type].dtype;
+    if (content instanceof NdArray) this.#array = content;
+    else if (content instanceof Uint8Array) this.#packed = content;
+    else this.#later = content;
+    this.dtype = content instanceof NdArray ? content.dtype : PACKED[type]?.dtype ?? type as DType;
   }
 
-  /** The elements; packed ones are unpacked on first use. */
+  /** The bytes of elements of less than a byte: the first in the low bits. */
+  get packed(): Uint8Array | null {
+    return this.#packed;
+  }
+
+  /** True where its elements have been read, and are kept. */
+  get isHeld(): boolean {
+    return this.#array !== null || this.#packed !== null;
+  }
+
+  /** The elements, which are held; packed ones are unpacked on first use. */
   get array(): NdArray {
     return this.#array ??= new NdArray(
       this.dtype,
       this.shape,
-      unpack(this.packed!, this.type, sizeOfDims(this.shape)),
+      unpack(this.#packed!, this.type, sizeOfDims(this.shape)),
     );
   }
+
+  /** Reads the elements and keeps them. */
+  async hold(): Promise<void> {
+    const later = this.#later;
+    if (later === null) return;
+    this.#later = null;
+    const bytes = await readAll(later);
+    if (Object.hasOwn(PACKED, this.type)) this.#packed = bytes;
+    else this.#array = arrayOfBytes(bytes, this.dtype, this.shape);
+  }
+
+  /** Gives the elements to `use`, which keeps none. Those that are not held are read, once. */
+  async lend<T>(room: Room, use: (array: NdArray) => T): Promise<T> {
+    const later = this.#later;
+    if (later === null) return use(this.array);
+    this.#later = null;
+    const bytes = await readAll(later, (length) => room.of(length));
+    const step = DTYPES[this.dtype].bytes / DTYPES[this.dtype].slots;
+    const aligned = bytes.byteOffset % step === 0 ? bytes : room.hold(bytes);
+    const result = use(new NdArray(this.dtype, this.shape, viewOfBytes(aligned, this.dtype)));
+    later.free?.(bytes);
+    return result;
+  }
+}
+
+async function readAll(
+  later: LaterBytes,
+  room?: (length: number) => Uint8Array,
+): Promise<Uint8Array> {
+  const bytes = await later.read(room);
+  if (bytes.length === later.length) return bytes;
+  throw new DataLossError(`Received ${bytes.length} bytes of a tensor, wanted ${later.length}`);
 }
 
 /** The place of a tensor's elements in another file. */
@@ -104,20 +170,22 @@ export function externalPlace(tensor: Tensor): ExternalPlace | null {
 }
 
 /**
- * Reads a tensor, without a copy if the file's elements have the form of memory. `bytes` are those of another file.
- * Throws `DataLossError` for more or fewer elements than the shape has, `UnimplementedError` for an unsupported type.
+ * Reads a tensor, without a copy if the file's elements have the form of memory. `bytes` are those of another file, or that are read
+ * later. Throws `DataLossError` for more or fewer elements than the shape has, `UnimplementedError` for an unsupported type.
  */
-export function readTensor(tensor: Tensor, bytes: Uint8Array | null = null): TensorData {
+export function readTensor(
+  tensor: Tensor,
+  bytes: Uint8Array | LaterBytes | null = null,
+): TensorData {
   const type = typeName(tensor.dataType), dtype = dtypeOfNumber(tensor.dataType);
   const shape = shapeOfTensor(tensor), size = sizeOfDims(shape);
   const raw = bytes ?? (tensor.rawData.length > 0 ? tensor.rawData : null);
   if (raw !== null && dtype !== "string") {
     const wanted = bytesOfTensor(tensor);
     if (raw.length !== wanted) throw wrongCount(tensor, `${raw.length} bytes`, `${wanted}`);
-    if (Object.hasOwn(PACKED, type)) return new TensorData(type, shape, raw);
-    const data = viewOfBytes(raw, dtype), array = new NdArray(dtype, shape, data);
-    // A copy is this reader's alone; the file's bytes may be the caller's.
-    return new TensorData(type, shape, data.buffer === raw.buffer ? array : sealArray(array));
+    if (!(raw instanceof Uint8Array)) return new TensorData(type, shape, raw);
+    const content = Object.hasOwn(PACKED, type) ? raw : arrayOfBytes(raw, dtype, shape);
+    return new TensorData(type, shape, content);
   }
   const data = typedElements(tensor, type, dtype, size);
   return new TensorData(
@@ -127,6 +195,12 @@ export function readTensor(tensor: Tensor, bytes: Uint8Array | null = null): Ten
       ? data
       : new NdArray(dtype, shape, data),
   );
+}
+
+function arrayOfBytes(raw: Uint8Array, dtype: DType, shape: readonly number[]): NdArray {
+  const data = viewOfBytes(raw, dtype), array = new NdArray(dtype, shape, data);
+  // A copy is this reader's alone; the file's bytes may be the caller's.
+  return data.buffer === raw.buffer ? array : sealArray(array);
 }
 
 function wrongCount(tensor: Tensor, received: string, wanted: string): DataLossError {

@@ -3,7 +3,7 @@ import { InvalidArgumentError } from "../../engine/core/errors.ts";
 import { namingAsync } from "../../library/io/naming.ts";
 import { type FileSource, readSource } from "../../library/io/source.ts";
 import type { Model } from "../proto/onnx_pb.ts";
-import { type ExternalData, externalTensors, readExternal } from "./external_data.ts";
+import { type ExternalData, externalTensors, withExternal } from "./external_data.ts";
 import { decode } from "./read_model.ts";
 
 /**
@@ -22,12 +22,13 @@ export async function readWholeModel(
   const { bytes, name } = await readSource(source);
   return await namingAsync(name, async () => {
     const model = decode(bytes), tensors = externalTensors(model);
-    const external = await readExternal(tensors, source, externalData);
-    for (const tensor of tensors) {
-      tensor.rawData = external.get(tensor.externalData)!;
-      tensor.externalData = [];
-      tensor.dataLocation = 0;
-    }
-    return model;
+    return await withExternal(tensors, { source, given: externalData }, (external) => {
+      for (const tensor of tensors) {
+        tensor.rawData = external.get(tensor.externalData) as Uint8Array;
+        tensor.externalData = [];
+        tensor.dataLocation = 0;
+      }
+      return Promise.resolve(model);
+    });
   });
 }
