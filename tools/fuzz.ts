@@ -1,5 +1,5 @@
 /**
- * `deno task fuzz`: reads very many mutated files of models, in processes of their own, and lists what no reader should do: an error
+ * `deno task fuzz`: reads very many mutated files of models and messages, in processes of their own, and lists what no reader should do: an error
  * that is not ours or names no file, a crash, a hang, memory that the file is not worth, tensors left behind.
  *
  *     deno task fuzz                          a million files: all kinds alike, seeds from 0 on
@@ -9,7 +9,8 @@
  *     deno task fuzz --json=out/fuzz.json     what is known; a run that finds the file goes on where that ended
  *     deno task fuzz --minutes=9              ends after so long
  *
- * `deno task fuzz programs` runs random programs instead: tools/fuzz_programs/main.ts says how.
+ * `deno task fuzz programs` runs random programs instead: tools/fuzz_programs/main.ts says how. `deno task fuzz kills` kills processes
+ * in the middle of saves: tests/io/kills.ts.
  *
  * @module
  */
@@ -160,16 +161,23 @@ async function main(args: readonly string[]): Promise<number> {
   return report(known);
 }
 
-/** Runs the fuzzer of programs, with what WebGPU needs. */
-async function programs(args: readonly string[]): Promise<number> {
+/** Other programs that try at random, by their names. */
+const OTHERS: Readonly<Record<string, string>> = {
+  programs: "tools/fuzz_programs/main.ts",
+  kills: "tests/io/kills.ts",
+};
+
+/** Runs one of {@linkcode OTHERS}, with what WebGPU needs. */
+async function runOther(program: string, args: readonly string[]): Promise<number> {
   enterRoot();
   prepareWebGpu();
   const flags = ["run", "--allow-all", "--no-check", ...(await chooseImports()).args];
-  const { code } = await run(Deno.execPath(), [...flags, "tools/fuzz_programs/main.ts", ...args]);
+  const { code } = await run(Deno.execPath(), [...flags, program, ...args]);
   return code;
 }
 
 if (import.meta.main) {
   const [what, ...rest] = Deno.args;
-  Deno.exit(what === "programs" ? await programs(rest) : await main(Deno.args));
+  const other = OTHERS[what ?? ""];
+  Deno.exit(other === undefined ? await main(Deno.args) : await runOther(other, rest));
 }

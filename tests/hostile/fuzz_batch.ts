@@ -3,13 +3,16 @@
  * them as JSON. Without arguments it writes the names of all kinds.
  */
 import * as tf from "@weft/weft";
+import { MESSAGES, MutatedMessages } from "./messages.ts";
 import { KINDS, MutatedFiles } from "./model_files.ts";
 import type { Batch, Outcome } from "../../tools/fuzz.ts";
 
 /** Reads the files of a batch. The place of the seed in hand is where `progress` tells it. */
 async function readBatch(batch: Batch, progress: string): Promise<Outcome> {
   await tf.setBackend("cpu");
-  await using files = await MutatedFiles.create(batch.kind);
+  await using files = batch.kind in MESSAGES
+    ? await MutatedMessages.create(batch.kind)
+    : await MutatedFiles.create(batch.kind);
   const failures: { seed: number; message: string }[] = [];
   let read = 0, refused = 0;
   for (let seed = batch.from; seed < batch.from + batch.count; seed++) {
@@ -27,7 +30,7 @@ async function readBatch(batch: Batch, progress: string): Promise<Outcome> {
 if (import.meta.main) {
   const [batch, progress] = Deno.args;
   const result = batch === undefined
-    ? Object.keys(KINDS)
+    ? [...Object.keys(KINDS), ...Object.keys(MESSAGES)]
     : await readBatch(JSON.parse(batch), progress!);
   console.log(JSON.stringify(result));
 }

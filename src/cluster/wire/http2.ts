@@ -57,6 +57,13 @@ const KEEP_ALIVE_MS = 30_000;
 /** Largest window that a stream may have. */
 const MOST_WINDOW = 2 ** 31 - 1;
 
+/** True for a frame of a length that RFC 9113 gives its kind. */
+function isSized({ kind, body: { length } }: ControlFrame): boolean {
+  if (kind === RESET || kind === WINDOW_UPDATE) return length === 4;
+  if (kind === PING) return length === 8;
+  return kind === GOAWAY ? length >= 8 : kind !== SETTINGS || length % 6 === 0;
+}
+
 /** The error text of calls whose connection is gone without a reason. */
 export const LOST = "the connection was lost";
 
@@ -291,7 +298,9 @@ export class Http2Connection implements StreamOwner {
     if (stream !== undefined) this.#gotEnd(stream);
   }
 
-  #control({ kind, flags, id, body }: ControlFrame): void {
+  #control(frame: ControlFrame): void {
+    const { kind, flags, id, body } = frame;
+    if (!isSized(frame)) throw new DataLossError("A frame is of a wrong length");
     const view = new DataView(body.buffer);
     switch (kind) {
       case RESET:
