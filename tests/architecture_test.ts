@@ -12,6 +12,7 @@ import {
   reachable,
   readModuleGraph,
 } from "../tools/module_graph.ts";
+import { categoryOf } from "../tools/categories.ts";
 import { AREAS, mayImport, roomOf, withTable } from "../tools/structure/areas.ts";
 import { entryPoints, exists, list, read } from "../tools/files.ts";
 import { generate, TARGET as MODULES } from "../tools/modules.ts";
@@ -57,6 +58,10 @@ Deno.test("ARCHITECTURE.md shows the areas and their law as they are", () => {
   const squeeze = (text: string) => text.replaceAll(/ +/g, " ").replaceAll(/-{3,}/g, "---");
   const text = read("ARCHITECTURE.md");
   assert(squeeze(withTable(text)) === squeeze(text), 'Run "deno task areas"');
+});
+
+Deno.test("every folder of src/ has a category, under which the package lists what it exports", () => {
+  for (const file of sources) if (!GENERATED.test(file)) categoryOf(file);
 });
 
 Deno.test("each area of src/ has a README of at most 60 lines", () => {

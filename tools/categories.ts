@@ -69,9 +69,11 @@ const CATEGORIES: Readonly<Record<string, string>> = {
   "tensorflow/graph/": "Graphs",
   "tensorflow/ops/": "Ops",
   "tensorflow/graph_def/": "Graphs",
+  "tfjs/": "TensorFlow.js",
   "tfjs/core/": "TensorFlow.js",
   "tfjs/exchange/": "TensorFlow.js",
   "tfjs/graph_model/": "Models and files",
+  "tfjs/keras/": "Models and files",
 };
 
 const BY_LENGTH = Object.entries(CATEGORIES).sort(([a], [b]) => b.length - a.length);

@@ -23,7 +23,7 @@ const FOLDER = "dist-site";
 /** Modules that pages and workers begin with. */
 const ENTRIES = [
   ...["playground", "program_worker", "train", "train_worker", "camera", "camera_worker"],
-  ...["inside", "speed", "speed_worker", "tfjs", "jax", "weft", "reading/reference"],
+  ...["inside", "speed", "speed_worker", "tfjs", "jax", "weft", "reading/reference", "reading/ops"],
 ];
 
 /** Browsers that have WebGPU or `light-dark()`. */

@@ -52,6 +52,12 @@ export const PAGES: readonly SitePage[] = [
     about: "Pages to read in five minutes each, by what you would like to do; their programs run.",
   },
   {
+    name: "ops",
+    title: "Ops",
+    about:
+      "Each op: its dtypes, devices and gradient, and its name in TensorFlow, TensorFlow.js and ONNX.",
+  },
+  {
     name: "reference",
     title: "Reference",
     about: "Every function, class and type with its declaration, an example and its source.",

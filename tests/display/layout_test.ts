@@ -17,7 +17,7 @@ function randomFrom(seed: number): () => number {
   return () => (state = (state * 1103515245 + 12345) % 2 ** 31) / 2 ** 31;
 }
 
-/** What a layout must hold: boxes apart, lines from box to box that cross no other, all of it inside. */
+/** Checks a layout: boxes apart, lines from box to box that cross no other, all of it inside. */
 function check({ count, edges }: LayoutGraph, made: Layout): void {
   const { width, height } = SIZES;
   assertEquals([made.boxes.length, made.paths.length], [count, edges.length]);

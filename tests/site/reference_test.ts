@@ -1,11 +1,12 @@
 /** The reference is whole: every name that an entry exports has its declaration, its words and its place, and all links lead somewhere. */
 
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { type Entry, search } from "../../examples/site/reading/search.ts";
 import { exists, read, readConfig, ROOT } from "../../tools/files.ts";
 import { type ApiEntry, readApi } from "../../tools/reference/api.ts";
 import { firstSentence, parseDoc } from "../../tools/reference/docs.ts";
 import { html } from "../../tools/reference/markdown.ts";
+import { opRows } from "../../tools/reference/op_matrix.ts";
 import { referencePages } from "../../tools/reference/pages.ts";
 import { referenceText } from "../../tools/reference/texts.ts";
 import { pages } from "../../tools/site/pages.ts";
@@ -103,6 +104,20 @@ Deno.test("links of the pages to read lead to pages and places that are there", 
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+});
+
+Deno.test("the table of ops says what the registries say", async () => {
+  const rows = new Map((await opRows(api())).map((row) => [row.op, row]));
+  assert(rows.size > 400, `${rows.size} rows`);
+  const softmax = rows.get("Softmax")!;
+  assertEquals([softmax.functions, softmax.tfjs], [["softmax"], ["softmax"]]);
+  assertEquals([softmax.cpu, softmax.gpu, softmax.tensorflow], ["kernel", "kernel", "Softmax"]);
+  assertMatch(softmax.dtypes, /^f32 f16 bf16 f64$/);
+  assertEquals(softmax.onnx, "read by this name, written");
+  assertEquals(rows.get("PyFunc")!.gpu, "host");
+  assertEquals(rows.get("Floor")!.dtypes.includes("i32"), false);
+  const named = [...rows.values()].filter(({ functions }) => functions.length > 0);
+  assert(named.length > 220, `${named.length} ops have functions`);
 });
 
 Deno.test("search() puts the name itself first, then names, then sentences", () => {

@@ -7,6 +7,7 @@
 import { list, read, ROOT } from "../files.ts";
 import { readApi } from "../reference/api.ts";
 import { html, type Links } from "../reference/markdown.ts";
+import { opRows, opTable } from "../reference/op_matrix.ts";
 import { referencePages } from "../reference/pages.ts";
 import { type Guide, llmsText, referenceText } from "../reference/texts.ts";
 import { framed } from "./pages.ts";
@@ -41,6 +42,7 @@ function documents(): Map<string, Guide> {
 export interface DocumentParts {
   readonly reference: string;
   readonly guides: string;
+  readonly ops: string;
 }
 
 /** Writes the pages to read into a folder; gives the lists of them. */
@@ -65,8 +67,10 @@ export async function writeDocuments(folder: string): Promise<DocumentParts> {
   );
   await write("llms.txt", llmsText(api, guides.map(([, guide]) => guide)));
   await write("llms-full.txt", referenceText(api));
+  const place = new Map(index.map(([name, , place]) => [name, place]));
+  const ops = opTable(await opRows(api), (name) => place.get(`tf.${name}`) ?? null);
   const text = read("docs/README.md").replace(/^# .*\n/, "");
-  return { reference, guides: html(text, linksOf("docs/README.md", all)) };
+  return { reference, ops, guides: html(text, linksOf("docs/README.md", all)) };
 }
 
 /** The pages of documents by the links of a file; other files of the repository lead to their text. */
