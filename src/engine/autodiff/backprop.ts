@@ -15,7 +15,14 @@ import { boundAttrs } from "../core/signature.ts";
 import { isConcrete, sameShape } from "../core/shape.ts";
 import { newTensorId, Tensor, type TensorLike } from "../core/tensor.ts";
 import { InternalError, LookupError } from "../core/errors.ts";
-import { makeStep, savedByName, type Step, type StepValue, withVariables } from "./steps.ts";
+import {
+  type GroupWalk,
+  makeStep,
+  savedByName,
+  type Step,
+  type StepValue,
+  withVariables,
+} from "./steps.ts";
 import { cutOf, noteCuts, noticingCuts } from "./cuts.ts";
 import { tapeMemory } from "./step_recorder.ts";
 import { MergeGradients } from "./unseen.ts";
@@ -111,6 +118,11 @@ class BackwardWalk {
   readonly #grads = new Gradients();
   /** The steps that depend on a source and were not walked yet. */
   readonly #useful: Step[] = [];
+  /** The group that the walk is in. */
+  #group: {
+    readonly walk: GroupWalk;
+    readonly end: (dxs: readonly (Tensor | null)[]) => void;
+  } | null = null;
 
   constructor(steps: readonly Step[], seeds: readonly Seed[], options: BackpropOptions) {
     this.#options = options;
@@ -154,6 +166,13 @@ class BackwardWalk {
 
   /** Differentiates the next step that has a gradient. False at the end. */
   goOn(): boolean {
+    if (this.#group !== null) {
+      const { walk, end } = this.#group;
+      if (walk.goOn()) return true;
+      this.#group = null;
+      end(walk.gradients());
+      return true;
+    }
     for (let step = this.#useful.pop(); step !== undefined; step = this.#useful.pop()) {
       if (this.#differentiate(step)) return true;
     }
@@ -186,6 +205,19 @@ class BackwardWalk {
       spent.push(ended[i] !== null && dy !== null && grads.isAlone(dy));
     }
     for (let i = 0; i < inputs.length; i++) needs.push(this.#needs(inputs[i]));
+    const end = (dxs: readonly (Tensor | null)[]): void => {
+      for (let i = 0; i < dxs.length; i++) {
+        const dx = dxs[i];
+        if (dx !== null && needs[i]) grads.give(inputs[i].id, dx);
+      }
+      for (const parts of ended) {
+        if (parts !== null) { for (const g of parts) grads.drop(g); }
+      }
+    };
+    if (step.group !== undefined) {
+      this.#group = { walk: step.group.begin(step, dys, needs), end };
+      return true;
+    }
     const flow = this.#flow;
     const run = (): readonly (Tensor | null)[] =>
       flow.through(step, needs, (own) => stepGradient(own, dys, { needs, spent }));
@@ -195,13 +227,7 @@ class BackwardWalk {
         `Gradient of ${step.def.name} returned ${dxs.length} values, wanted one for each of ${inputs.length} inputs`,
       );
     }
-    for (let i = 0; i < dxs.length; i++) {
-      const dx = dxs[i];
-      if (dx !== null && needs[i]) grads.give(inputs[i].id, dx);
-    }
-    for (const parts of ended) {
-      if (parts !== null) { for (const g of parts) grads.drop(g); }
-    }
+    end(dxs);
     return true;
   }
 }

@@ -177,6 +177,7 @@ export class StepRecorder implements Recorder {
     this.#released = true;
     for (const step of this.steps) {
       for (const t of step.kept.values()) if (!(t instanceof NdArray)) t.dispose();
+      step.group?.dispose();
     }
     this.steps.length = 0;
   }

@@ -21,6 +21,30 @@ export interface Step {
   readonly outputs: readonly StepValue[];
   /** Kept inputs and outputs by position: `i0`, `o1`. */
   readonly kept: ReadonlyMap<string, OpInput>;
+  /** The steps that this one stands for. */
+  readonly group?: StepGroup;
+}
+
+/** Steps that are differentiated together, by less work than one by one. */
+export interface StepGroup {
+  /** Returns the steps one by one. */
+  steps(): readonly Step[];
+  /** Begins the way back, given the gradients of the group's outputs. */
+  begin(
+    step: Step,
+    dys: readonly (Tensor | null)[],
+    needs: readonly boolean[],
+  ): GroupWalk;
+  /** Frees the kept values. */
+  dispose(): void;
+}
+
+/** The way back through a group, which may pause. */
+export interface GroupWalk {
+  /** Goes back by a step. False at the end. */
+  goOn(): boolean;
+  /** Returns the gradients of the group's inputs. */
+  gradients(): (Tensor | null)[];
 }
 
 /** The argument of a flat input or output. */

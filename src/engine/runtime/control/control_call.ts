@@ -6,9 +6,11 @@ import type { OpInput } from "../../core/apply.ts";
 import type { Device } from "../../core/device.ts";
 import type { HostResults } from "../../core/contract/host_op.ts";
 import { isTrainable } from "../../core/dtype.ts";
+import { resourceOf } from "../../core/graph_node.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { whenReady } from "../../core/nest.ts";
 import { Tensor } from "../../core/tensor.ts";
+import { FLOATS } from "../../autodiff/flow.ts";
 import { StepRecorder } from "../../autodiff/step_recorder.ts";
 import type { DrawCounts } from "../../ops/random/state.ts";
 import type { Branch } from "./branch.ts";
@@ -24,6 +26,7 @@ import type { HostPlacing } from "../plan/place.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { RunCall } from "../run/run_context.ts";
 import { RunTape, tapeValue } from "../functions/run_tape.ts";
+import { Turns } from "../functions/turns.ts";
 import { asTensors, copyArray, releaseValue, type RunValue } from "../run/run_value.ts";
 import { EagerTensor, outsideScopes, type Owned, withOwner } from "../eager/tensor.ts";
 
@@ -40,6 +43,7 @@ export class ControlCall {
   /** Inputs without other readers. */
   readonly #given = new Set<OpInput>();
   #ended = false;
+  #turning: { readonly branch: Branch; readonly turns: Turns } | null = null;
   readonly #draws: DrawCounts;
 
   /** `inputs` are the call's inputs that the functions get, `onHost` the numbers of those wanted on the host. */
@@ -197,16 +201,47 @@ export class ControlCall {
     inputs: readonly OpInput[],
     values: readonly RunValue[],
     host: HostPlacing | undefined,
-  ): Tensor[] {
-    const { f } = branch;
-    const outputs = outsideScopes(() => asTensors(values, host?.fetches));
+  ): readonly OpInput[] {
+    const { f } = branch, called = this.#called(branch), own = f.outputs.length;
+    if (!called.outputs.some((o) => isTrainable(o.dtype))) return values;
+    const isTurn = branch === this.#turning?.branch;
+    const outputs: readonly EagerTensor[] = isTurn && values.every((v) => v instanceof EagerTensor)
+      ? values
+      : outsideScopes(() => asTensors(values, host?.fetches));
     if (this.#ended) return outputs;
-    const attrs = this.#called(branch).callAttrs(inputs);
+    if (isTurn) {
+      this.#addTurn(inputs, outputs);
+      return outputs.slice(0, own);
+    }
+    const attrs = called.callAttrs(inputs);
     this.recorder!.record({ def: f.op, inputs, outputs, attrs });
     // What is returned beyond the function's own results is the tape's alone.
-    const own = f.outputs.length;
     for (const t of outputs.slice(own)) t.dispose();
     return outputs.slice(0, own);
+  }
+
+  /**
+   * Records the calls of a function as one step from now on: it is the body of a loop. `isLastOnly`: results of a turn before the last one
+   * are read by further turns alone.
+   */
+  takeTurns(branch: Branch, options: { readonly isLastOnly: boolean }): void {
+    const { recorder } = this;
+    if (recorder === null || recorder.flow !== FLOATS || branch.f.mayCapture) return;
+    const called = this.#called(branch);
+    if (called.variantOf === null) return;
+    this.#turning = { branch, turns: new Turns(called, options) };
+  }
+
+  #addTurn(inputs: readonly OpInput[], outputs: readonly Tensor[]): void {
+    const { turns } = this.#turning!, recorder = this.recorder!;
+    if (turns.count === 0) {
+      recorder.steps.push(turns.step());
+      for (const x of inputs) if (x.dtype === "resource") recorder.read(resourceOf(x as Tensor));
+    }
+    if (!turns.isLastOnly) {
+      for (const y of outputs) if (isTrainable(y.dtype)) recorder.watch(y.id);
+    }
+    turns.add(inputs, outputs);
   }
 
   /** Runs eager code as a part of the call: on its device, taped, and with the call as owner of new tensors. */

@@ -98,6 +98,7 @@ function runScan(call: RunCall): HostResults | Promise<HostResults> {
   const host = hostStateOfScan(call.attrs);
   const control = new ControlCall(call, call.inputs, host.inputs);
   const { inputs } = control;
+  if (count > 0) control.takeTurns(body, { isLastOnly: false });
   // A tensor returned twice, or an input, gets a handle for each place.
   const mine = (values: readonly OpInput[], args: readonly OpInput[]): OpInput[] => {
     const seen = new Set(args);

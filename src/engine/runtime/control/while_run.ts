@@ -48,6 +48,7 @@ class WhileRun {
     this.#host = hostStateOfWhile(call.attrs);
     this.#control = new ControlCall(call, call.inputs, this.#host.inputs);
     this.#vars = this.#control.inputs.slice(0, this.#shapes.length);
+    this.#control.takeTurns(body, { isLastOnly: true });
   }
 
   run(): HostResults | Promise<HostResults> {

@@ -373,7 +373,7 @@ function extendNode(node: Operation, f: ConcreteFunction): ForwardBackward {
 }
 
 /** Calls a function eagerly. Throws `FailedPreconditionError` if it must wait. */
-function callNow(op: string, inputs: readonly OpInput[], f: ConcreteFunction): Tensor[] {
+export function callNow(op: string, inputs: readonly OpInput[], f: ConcreteFunction): Tensor[] {
   const context = newRunContext({ canWait: false });
   const out = urgently(() => withInterpreter(null, () => start(f, inputs, context, {}, execute)));
   if (out instanceof Results) return out.tensors();

@@ -37,6 +37,7 @@ export class RunTape extends HeldTape {
   readonly targets: readonly number[];
   /** The trainable variables that were read, by id. */
   readonly variables: ReadonlyMap<number, Resource>;
+  #single: readonly Step[] | null = null;
   readonly #recorder: StepRecorder;
   readonly #parent: RunTape | null;
 
@@ -47,7 +48,7 @@ export class RunTape extends HeldTape {
     parent: RunTape | null = null,
   ) {
     super();
-    this.steps = parent ? [...parent.steps, ...recorder.steps] : recorder.steps;
+    this.steps = parent ? [...parent.single, ...recorder.steps] : recorder.steps;
     this.sources = sources.map((s) => (typeof s === "number" ? s : stepValue(s).id));
     this.targets = targets.map((t) => (t === null ? 0 : stepValue(t).id));
     this.variables = parent
@@ -56,6 +57,11 @@ export class RunTape extends HeldTape {
     this.#recorder = recorder;
     this.#parent = parent?.retain() ?? null;
     tapeCount.live++;
+  }
+
+  /** The steps without groups, for gradients that are recorded themselves. */
+  get single(): readonly Step[] {
+    return this.#single ??= this.steps.flatMap((s) => s.group?.steps() ?? [s]);
   }
 
   protected override free(): void {
@@ -208,7 +214,8 @@ function runGradient(call: RunCall): HostResults | Promise<HostResults> {
       t,
       k,
     ) => (tape.targets[t] === 0 ? [] : [{ id: tape.targets[t], grad: dys[k], isOwn: true }]));
-    const found = backpropInTurns(tape.steps, seeds, {
+    const isFirst = body.recorder === null && unseen.length === 0;
+    const found = backpropInTurns(isFirst ? tape.steps : tape.single, seeds, {
       // A source that needs no gradient is not followed, and gives no warning.
       sources: all.map((id, i) => i < ids.length && !wanted.includes(i) ? -1 : id),
       variables: [...handles, ...unseen.map((r) => handleOf(r)!)],
@@ -270,7 +277,7 @@ function asRows(g: Tensor): IndexedSlices {
 function watchAll(recorder: StepRecorder | null, tape: RunTape, sources: readonly number[]): void {
   if (!recorder) return;
   for (const id of sources) recorder.watch(id);
-  for (const step of tape.steps) {
+  for (const step of tape.single) {
     for (const o of step.outputs) if (isTrainable(o.dtype)) recorder.watch(o.id);
   }
 }
