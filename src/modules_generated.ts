@@ -204,6 +204,7 @@ import "./engine/runtime/control/growing_rows.ts";
 import "./engine/runtime/control/tensor_array.ts";
 import "./engine/runtime/control/branch.ts";
 import "./engine/runtime/control/host_state.ts";
+import "./engine/runtime/functions/turns.ts";
 import "./engine/runtime/control/control_call.ts";
 import "./engine/runtime/control/tape_only.ts";
 import "./engine/core/collections/group_by.ts";
