@@ -158,6 +158,7 @@ import "./engine/runtime/plan/execution.ts";
 import "./engine/runtime/plan/later.ts";
 import "./engine/runtime/plan/execute.ts";
 import "./engine/runtime/functions/run_body.ts";
+import "./engine/autodiff/gradient_sums.ts";
 import "./engine/ops/array/repeat.ts";
 import "./engine/ops/array/cast.ts";
 import "./engine/ops/pointwise/compare.ts";
