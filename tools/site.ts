@@ -24,16 +24,21 @@ const FOLDER = "dist-site";
 const ENTRIES = [
   ...["playground", "program_worker", "train", "train_worker", "camera", "camera_worker"],
   ...["inside", "speed", "speed_worker", "tfjs", "jax", "weft", "reading/reference", "reading/ops"],
+  ...["models/models", "models/models_worker"],
 ];
 
 /** Browsers that have WebGPU or `light-dark()`. */
 const TARGET = "es2022";
 
-/** Pages await a device before anything else, so they load the kernels of the CPU where they take it. The list of modules would have all. */
+/** Pages await a device before anything else, so they load the kernels of the CPU where they take it. The library's list of modules would have all. */
 const LAZY: Plugin = {
   name: "lazy",
   setup({ onLoad, onResolve }) {
-    onLoad({ filter: /\/src\/modules_generated\.ts$/ }, () => ({ contents: "" }));
+    onResolve(
+      { filter: /\/modules_generated\.ts$/ },
+      ({ importer }) => importer.endsWith("/mod.ts") ? { path: "none", namespace: "none" } : null,
+    );
+    onLoad({ filter: /.*/, namespace: "none" }, () => ({ contents: "" }));
     onResolve(
       { filter: /\/devices\/cpu\/all_kernels\.ts$/ },
       ({ path, importer }) => ({

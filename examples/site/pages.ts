@@ -36,6 +36,12 @@ export const PAGES: readonly SitePage[] = [
       "Your camera through a graph: plain loops of yours between two parts that run on the GPU, and a network that finds faces.",
   },
   {
+    name: "models",
+    title: "Bring your model",
+    about:
+      "Drop a model of ONNX, a SavedModel or a GraphModel: see its inputs, run it on a picture, texts or numbers, and the time of its ops.",
+  },
+  {
     name: "inside",
     title: "Inside",
     about:

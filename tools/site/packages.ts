@@ -12,6 +12,9 @@ import { packageFolder } from "../npm_folder.ts";
 /** Packages whose modules are found by their names. */
 const SYSTEMS = /^(@tensorflow\/tfjs-(?:core|backend-\w+)|@jax-js\/jax)(\/.*)?$/;
 
+/** The package by which files of models are read; Deno resolves its modules to files after they were imported. */
+const PROTOBUF = /^@bufbuild\/protobuf(\/.*)?$/;
+
 /** Finds modules of packages, in the form for browsers. */
 export const PACKAGES: Plugin = {
   name: "packages",
@@ -23,6 +26,10 @@ export const PACKAGES: Plugin = {
         await Deno.readTextFile(new URL("package.json", folder)),
       ).module;
       return { path: fromFileUrl(new URL(file, folder)) };
+    });
+    onResolve({ filter: PROTOBUF }, async ({ path }) => {
+      await import(path);
+      return { path: fromFileUrl(new URL(import.meta.resolve(path))) };
     });
     onResolve({ filter: /^[^./@]/ }, ({ path, importer, kind }) => {
       if (kind === "entry-point") return undefined;
