@@ -14,8 +14,9 @@ export const SOURCE = "examples/site";
 export function pages(more: Readonly<Record<string, string>> = {}): Map<string, string> {
   return new Map(
     PAGES.map((page) => {
-      const hasScript = exists(`${SOURCE}/${page.name}.ts`) ||
-        exists(`${SOURCE}/reading/${page.name}.ts`);
+      const hasScript = ["", "reading/", "models/"].some((folder) =>
+        exists(`${SOURCE}/${folder}${page.name}.ts`)
+      );
       const script = hasScript ? `<script type="module" src="./${page.name}.js"></script>` : "";
       return [
         `${page.name}.html`,

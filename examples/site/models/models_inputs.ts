@@ -132,7 +132,7 @@ function shapeFor({ shape }: ModelValue): number[] {
   return shape.map((d, i) => d ?? (isPicture && i > 0 ? 224 : 1));
 }
 
-/** Where a picture's extents are. */
+/** The extents of a picture in a shape. */
 export interface Layout {
   readonly height: number;
   readonly width: number;

@@ -11,7 +11,7 @@ export interface Loaded {
   dispose(): void;
 }
 
-/** Where files that were dropped lie: readers take URLs, and nothing is requested. */
+/** The address of files that were dropped: readers take URLs, and nothing is requested. */
 const DROPPED = new URL("/dropped/", self.location.href).href;
 
 /** Gives readers the files in the place of a server, until the model is there. */

@@ -1,2 +1,2 @@
 /** Every op: a graph may have any of them. Other pages load the ops that they name. */
-import "../../src/modules_generated.ts";
+import "../../../src/modules_generated.ts";

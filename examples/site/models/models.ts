@@ -3,7 +3,7 @@
 
 import { InputField, layoutOf } from "./models_inputs.ts";
 import type { ModelFile, ModelResult, ModelsMessage, ModelsRequest } from "./models_messages.ts";
-import { byId, chooseDevice, chosenDevice } from "./page.ts";
+import { byId, chooseDevice, chosenDevice } from "../page.ts";
 
 const status = byId("status"), runButton = byId<HTMLButtonElement>("run");
 const inputs = byId("inputs"), outputs = byId("outputs"), time = byId("time"), ops = byId("ops");

@@ -1,10 +1,10 @@
 /** Loads the models that the page was given, and runs them. */
 
 import * as tf from "@weft/weft";
-import type { WorkerScope } from "./messages.ts";
+import type { WorkerScope } from "../messages.ts";
 import { type Loaded, loadModel } from "./models_loaded.ts";
 import type { Elements, ModelResult, ModelsMessage, ModelsRequest } from "./models_messages.ts";
-import { errorText } from "./shown.ts";
+import { errorText } from "../shown.ts";
 
 const scope = globalThis as unknown as WorkerScope<ModelsRequest, ModelsMessage>;
 
@@ -55,7 +55,7 @@ async function run({ feeds }: ModelsRequest & { kind: "run" }): Promise<void> {
     inputs.map(({ name, dtype }) => [name, tensorOf(feeds[name]!, dtype as tf.DType)]),
   );
   const began = performance.now();
-  // What a GPU computes is there when it was read.
+  // A result of a GPU is there when it was read.
   const { result, table } = await tf.trace(async () => {
     const made = await loaded.run(given);
     const results = await Promise.all(Object.entries(made).map((one) => resultOf(...one)));

@@ -1,6 +1,6 @@
 /** Messages between the page of models and its worker. */
 
-import type { Backend } from "./messages.ts";
+import type { Backend } from "../messages.ts";
 
 /** A file of a model, by its path in the model's folder. */
 export interface ModelFile {
