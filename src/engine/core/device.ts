@@ -108,6 +108,11 @@ export interface Device {
   /** Prepares a kernel, or returns null where the device has none for this problem. */
   prepare(def: OpDef, problem: Problem): PreparedKernel | null;
   /**
+   * Calls `prepare`, and resolves when the kernels that it prepares are compiled, which goes on in parallel where the platform can.
+   * Absent where kernels are compiled as they are prepared.
+   */
+  ahead?(prepare: () => void): Promise<void>;
+  /**
    * Makes a sequence of kernels that read these constant buffers besides their inputs. Absent where that gains nothing.
    */
   sequence?(constants: readonly DeviceBuffer[]): Sequence;

@@ -9,16 +9,27 @@ import { provePipelines } from "./proof.ts";
 
 /** A compiled program. */
 export class Pipeline {
-  readonly gpu: GPUComputePipeline;
   readonly layout: Layout;
+  readonly #make: () => GPUComputePipeline;
+  #gpu: GPUComputePipeline | null = null;
   /** Error of a program that does not compile; null as far as is known. */
   fault: OpError | null = null;
   /** True once compilation is known to have succeeded or failed. */
   isProven = false;
 
-  constructor(gpu: GPUComputePipeline, layout: Layout) {
-    this.gpu = gpu;
+  constructor(make: () => GPUComputePipeline, layout: Layout) {
+    this.#make = make;
     this.layout = layout;
+  }
+
+  /** WebGPU's pipeline; made at once where it has not come yet. */
+  get gpu(): GPUComputePipeline {
+    return this.#gpu ??= this.#make();
+  }
+
+  /** Takes a pipeline that was made meanwhile. */
+  came(gpu: GPUComputePipeline): void {
+    this.#gpu ??= gpu;
   }
 }
 
@@ -53,6 +64,7 @@ export class Pipelines {
   readonly #layouts = new Map<string, Layout>();
   readonly #groups = new Map<string, GPUBindGroup>();
   readonly #unproven = new Set<Promise<void>>();
+  #isAhead = false;
   /** Number of programs that did not compile. */
   faults = 0;
 
@@ -88,13 +100,18 @@ export class Pipelines {
     const layout = this.#layout(program);
     this.#device.pushErrorScope("validation");
     const module = this.#device.createShaderModule({ code: program.source, label: program.name });
-    const gpu = this.#device.createComputePipeline({
+    const descriptor = {
       label: program.name,
       layout: layout.pipeline,
       compute: { module, entryPoint: "main" },
-    });
-    const made = new Pipeline(gpu, layout);
-    const proof = this.#device.popErrorScope().then((error) => {
+    };
+    const made = new Pipeline(() => this.#device.createComputePipeline(descriptor), layout);
+    // An error of compilation is one of the module, which the scope has.
+    const coming = this.#isAhead
+      ? this.#device.createComputePipelineAsync(descriptor).then((gpu) => made.came(gpu), () => {})
+      : void made.gpu;
+    const proof = this.#device.popErrorScope().then(async (error) => {
+      await coming;
       const known = made.fault !== null;
       if (error) this.#refuse(made, compileError(program, error.message, op));
       made.isProven = true;
@@ -128,6 +145,17 @@ export class Pipelines {
       pipeline.isProven = true;
       if (!valid[i]) this.#refuse(pipeline, compileError(program, LATER, op));
     });
+  }
+
+  /** Calls `prepare`, whose programs are compiled in parallel where the platform can, and resolves when they are. */
+  async ahead(prepare: () => void): Promise<void> {
+    this.#isAhead = true;
+    try {
+      prepare();
+    } finally {
+      this.#isAhead = false;
+    }
+    await this.settled();
   }
 
   /** Resolves when the compilation of all programs has succeeded or failed. */

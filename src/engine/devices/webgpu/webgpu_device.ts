@@ -127,6 +127,10 @@ export class WebGpuDevice implements Device {
     return gpuVariants(def);
   }
 
+  ahead(prepare: () => void): Promise<void> {
+    return this.#pipelines.ahead(prepare);
+  }
+
   prepare(def: OpDef, problem: Problem): PreparedKernel | null {
     for (const variant of runnableVariants(this.variants(def), problem, this.profile)) {
       if (variant.fits && !variant.fits(problem, this.profile)) continue;

@@ -7,7 +7,7 @@ import { describe } from "../../core/convert.ts";
 import { type Nest, refusePromise } from "../../core/nest.ts";
 import { optionCheck } from "../../core/arguments.ts";
 import { RecentMap } from "../../core/collections/recent_map.ts";
-import { relaxShapes } from "../../core/shape.ts";
+import { compatible, relaxShapes } from "../../core/shape.ts";
 import { resourceOf } from "../../core/graph_node.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import type { Spec, TensorSpec } from "../../core/tensor_spec.ts";
@@ -15,6 +15,7 @@ import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
 import { FuncGraph } from "../../graph/func_graph.ts";
 import { Retracing } from "../../graph/retracing.ts";
+import { compileAhead } from "./compile_ahead.ts";
 import { callFunction, callFunctionAsync, ConcreteFunction } from "./concrete_function.ts";
 import { collectResult, packResult, type TraceResult } from "./trace_result.ts";
 import {
@@ -77,6 +78,20 @@ export interface TracedFunction<A extends any[], R> {
   async(...args: A): Promise<R>;
   /** Returns the traced body for these arguments, or for specs in their place. */
   getConcreteFunction(...args: unknown[]): ConcreteFunctionHandle;
+  /**
+   * Traces it for these arguments, or for specs in their place, and resolves when the kernels of its calls are compiled, in parallel
+   * where the platform can. Nothing runs. Kernels whose shapes only a call knows are left to it. Throws as a call would where the
+   * arguments do not fit.
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * const f = tf.function((x: tf.Tensor) => tf.softmax(tf.matMul(x, x)));
+   * await f.compile(tf.TensorSpec([64, 64]));
+   * console.log(f.traceCount); // 1
+   * ```
+   */
+  compile(...args: unknown[]): Promise<void>;
   /** Number of traces. */
   readonly traceCount: number;
 }
@@ -156,6 +171,7 @@ export function tracedFunction<A extends any[], R>(
       },
     },
     getConcreteFunction: { value: (...args: unknown[]) => tracer.concrete(args) },
+    compile: { value: (...args: unknown[]) => tracer.compile(args) },
     traceCount: { get: () => tracer.count },
   }) as unknown as TracedFunction<A, R>;
   return showFunction(traced, () => tracer.text());
@@ -167,6 +183,13 @@ function isCurrent(trace: Trace): boolean {
   const current = trainableIn(trace.concrete).every((t, i) => t === trace.trainable[i]);
   if (current) trace.seenAt = VariableState.trainableChanges;
   return current;
+}
+
+function fitsSpecs(specs: readonly Spec[], inputs: readonly Tensor[]): boolean {
+  return specs.length === inputs.length &&
+    specs.every(({ dtype, shape }, i) =>
+      dtype === inputs[i].dtype && compatible(shape, inputs[i].staticShape)
+    );
 }
 
 function trainableIn({ graph }: ConcreteFunction): boolean[] {
@@ -248,11 +271,31 @@ class Tracer {
     return this.#traces.get(key)?.find(isCurrent);
   }
 
+  /** Returns the trace for specs, or for arguments in their place. */
+  #traceFor(args: readonly unknown[]): Trace {
+    const { inputSignature } = this.#options;
+    const { key, specs, rebuild } = inputSignature
+      ? signatureBinding(inputSignature)
+      : bindArguments(args);
+    return this.#traced(key) ?? this.#trace(key, specs, rebuild);
+  }
+
+  async compile(args: readonly unknown[]): Promise<void> {
+    const { concrete } = this.#traceFor(args), { inputs } = concrete.graph;
+    const { specs } = bindArguments(args);
+    if (args.length > 0 && !fitsSpecs(specs, inputs)) {
+      throw new TypeError(
+        `Cannot compile ${this.#name} for ${specsText(specs)}: it takes ${
+          specsText(inputs.map((t) => ({ dtype: t.dtype, shape: t.staticShape })))
+        }`,
+      );
+    }
+    await compileAhead(concrete, args.length > 0 ? specs : []);
+  }
+
   concrete(args: readonly unknown[]): ConcreteFunctionHandle {
     const { inputSignature } = this.#options;
-    const binding = inputSignature ? signatureBinding(inputSignature) : bindArguments(args);
-    const made = this.#traced(binding.key) ??
-      this.#trace(binding.key, binding.specs, binding.rebuild);
+    const made = this.#traceFor(args);
     const { graph, outputs } = made.concrete;
     const names = inputSignature ? componentSpecs(inputSignature as Nest<SignatureSpec>) : [];
     const inputs = graph.inputs.map((t, i): NamedSpec => {
