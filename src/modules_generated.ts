@@ -485,6 +485,7 @@ import "./engine/runtime/control/loop_variables.ts";
 import "./engine/runtime/control/while_run.ts";
 import "./engine/runtime/control/while_loop.ts";
 import "./engine/graph/retracing.ts";
+import "./engine/runtime/functions/compile_ahead.ts";
 import "./engine/graph/assigned_variable.ts";
 import "./engine/runtime/functions/trace_result.ts";
 import "./engine/ops/state/scatter_rows.ts";
