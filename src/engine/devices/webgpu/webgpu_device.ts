@@ -126,7 +126,6 @@ export class WebGpuDevice implements Device {
   variants(def: OpDef): readonly GpuVariant[] {
     return gpuVariants(def);
   }
-
   ahead(prepare: () => void): Promise<void> {
     return this.#pipelines.ahead(prepare);
   }
