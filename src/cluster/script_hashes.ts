@@ -2,6 +2,7 @@
  * Hashes of scripts: a graph may hold the hash of a script's source, so that another version of it does not run
  * unnoticed.
  */
+import { wantFunction } from "../engine/core/arguments.ts";
 import { FailedPreconditionError } from "../engine/core/errors.ts";
 import type { GraphDefJson } from "../engine/graph/graph_def_json.ts";
 import { text } from "../tensorflow/graph_def/values.ts";
@@ -23,6 +24,7 @@ const known = new WeakMap<ScriptFunction, Promise<string>>();
  */
 // deno-lint-ignore no-explicit-any
 export function scriptHash(func: (...args: any[]) => unknown): Promise<string> {
+  wantFunction(func, "func", "scriptHash");
   let hash = known.get(func);
   if (hash === undefined) known.set(func, hash = hashOf(func.toString()));
   return hash;

@@ -1,6 +1,6 @@
 /** lora: adapters of low rank over a model's weights, which stay as they are. */
 import { counted, showAs } from "../engine/core/arrays/shown.ts";
-import { optionCheck } from "../engine/core/arguments.ts";
+import { optionCheck, wrongArgument } from "../engine/core/arguments.ts";
 import { ValueError } from "../engine/core/errors.ts";
 import type { Tensor } from "../engine/core/tensor.ts";
 import { isolated } from "../engine/runtime/eager/isolated.ts";
@@ -11,7 +11,7 @@ import type { Edit } from "./edit/edit_graph.ts";
 import type { Edits } from "./edit/edits.ts";
 import { type NamePattern, nameTest } from "./edit/patterns.ts";
 import { type WeightedNode, weightedNodes } from "./edit/weights.ts";
-import { editsOf, type OnnxModel } from "./model.ts";
+import { editsOf, OnnxModel } from "./model.ts";
 
 /** Options of {@linkcode lora}. */
 export interface LoraOptions {
@@ -161,6 +161,9 @@ function addTo(
  * ```
  */
 export function lora(model: OnnxModel, options: LoraOptions = {}): Lora {
+  if (!(model instanceof OnnxModel)) {
+    throw wrongArgument(model, "model", "lora", "a model of loadOnnx()");
+  }
   checkOptions(options);
   const { rank = 8, alpha = rank, targets, seed } = options;
   if (!Number.isSafeInteger(rank) || rank < 1) {

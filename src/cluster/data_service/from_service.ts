@@ -1,5 +1,5 @@
 /** Datasets that a tf.data service computes: a client of its dispatcher and of all its workers. */
-import { optionCheck } from "../../engine/core/arguments.ts";
+import { optionCheck, wantObject } from "../../engine/core/arguments.ts";
 import { TensorSpec } from "../../engine/core/tensor_spec.ts";
 import { Dataset } from "../../library/data/dataset.ts";
 import { dataService, type ServiceOptions } from "../../library/data/distributed.ts";
@@ -59,6 +59,7 @@ const checkOptions = optionCheck<FromServiceOptions>("fromService", {
 export function fromService<const T extends Tout>(
   options: FromServiceOptions<T>,
 ): Dataset<TensorsOfSpec<T>> {
+  wantObject(options, "options", "fromService");
   checkOptions(options);
   const { specs, structure } = parseTout(options.elementSpec);
   const type = { specs: specs.map(({ shape, dtype }) => TensorSpec(shape, dtype)), structure };

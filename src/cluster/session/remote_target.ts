@@ -1,4 +1,5 @@
 /** Sessions that run on a cluster: the meaning of `target: "grpc://…"`. */
+import { wantObject } from "../../engine/core/arguments.ts";
 import type { Graph } from "../../engine/graph/graph.ts";
 import type { IrGraph, IrRequest } from "../../engine/graph/ir.ts";
 import {
@@ -43,11 +44,13 @@ export interface RemoteTargetOptions extends TransportOptions {
  */
 export function remoteTarget(
   address: string,
-  { transport = grpcTransport, ...options }: RemoteTargetOptions = {},
+  options: RemoteTargetOptions = {},
 ): SessionTarget {
+  wantObject(options, "options", "remoteTarget");
+  const { transport = grpcTransport, ...further } = options;
   return makeTarget(address, (graph, { allowSoftPlacement }) =>
     new RemoteSession(graph, {
-      channel: transport.connect(address, options),
+      channel: transport.connect(address, further),
       allowSoftPlacement,
     }));
 }

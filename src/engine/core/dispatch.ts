@@ -1,4 +1,5 @@
 /** GPU work as data: programs, dispatches, adapter profiles. Kernels return it, devices record it. */
+import { wantList, wantNumber, wantObject } from "./arguments.ts";
 import type { Problem } from "./op.ts";
 import { RecentMap } from "./collections/recent_map.ts";
 
@@ -161,6 +162,10 @@ const programs = new Programs();
 
 /** Builds a program; equal sources give the same object. */
 export function makeProgram(init: ProgramInit): Program {
+  wantObject(init, "init", "makeProgram");
+  wantList(init.inputs, "init.inputs", "makeProgram", "types");
+  wantList(init.outputs, "init.outputs", "makeProgram", "types");
+  wantList(init.workgroup, "init.workgroup", "makeProgram", "three numbers");
   let b = 0;
   const lines: string[] = [];
   const bindings: ("read" | "read_write")[] = [];
@@ -210,6 +215,7 @@ export function makeProgram(init: ProgramInit): Program {
  * gridFor}.
  */
 export function flatId(workgroup: number): string {
+  wantNumber(workgroup, "workgroup", "flatId");
   return `(wid.x + wid.y * nwg.x) * ${workgroup}u + lidx`;
 }
 
@@ -221,6 +227,8 @@ const MANY = 4096;
  * workgroup costs.
  */
 export function workgroupFor(threads: number, profile: Profile): number {
+  wantNumber(threads, "threads", "workgroupFor");
+  wantObject(profile, "profile", "workgroupFor");
   return profile.barriers || threads >= MANY ? 64 : profile.lanes;
 }
 
@@ -233,6 +241,9 @@ export function gridFor(
   workgroup: number,
   profile: Profile,
 ): [number, number, number] {
+  wantNumber(threads, "threads", "gridFor");
+  wantNumber(workgroup, "workgroup", "gridFor");
+  wantObject(profile, "profile", "gridFor");
   const groups = Math.max(1, Math.ceil(threads / workgroup));
   if (groups <= profile.maxGrid) return [groups, 1, 1];
   const y = Math.ceil(groups / profile.maxGrid);
@@ -243,6 +254,7 @@ const scratch = new DataView(new ArrayBuffer(4));
 
 /** Returns the bits of a float as a word: for parameters declared `:f32`. */
 export function f32Bits(value: number): number {
+  wantNumber(value, "value", "f32Bits");
   scratch.setFloat32(0, value, true);
   return scratch.getUint32(0, true);
 }

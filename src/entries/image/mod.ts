@@ -16,8 +16,9 @@
  * @module
  */
 import { encode as encodeJpegJs } from "jpeg-js";
+import { optionCheck, wantNumber, wrongArgument } from "../../engine/core/arguments.ts";
 import { FailedPreconditionError, PermissionDeniedError } from "../../engine/core/errors.ts";
-import type { NdArray } from "../../engine/core/nd_array.ts";
+import { NdArray } from "../../engine/core/nd_array.ts";
 import { decodeBytes, encodeImage, opaque, registerImageCodec } from "../../library/io/codecs.ts";
 
 /** The used part of `Deno`. */
@@ -56,6 +57,13 @@ export interface DecodeOptions {
   readonly channels?: number;
 }
 
+const checkDecode = optionCheck<DecodeOptions>("decodeImage", { channels: true });
+
+function anArray(image: unknown, fn: string): NdArray {
+  if (image instanceof NdArray) return image;
+  throw wrongArgument(image, "image", fn, "an NdArray");
+}
+
 function atOnce<T>(value: T | Promise<T>): T {
   if (!(value instanceof Promise)) return value;
   throw new FailedPreconditionError("Cannot decode this image at once: its codec must be awaited");
@@ -65,16 +73,22 @@ function atOnce<T>(value: T | Promise<T>): T {
  * Decodes a PNG or JPEG to an array `[height, width, channels]`. Throws `InvalidArgumentError` for bytes that are no
  * image.
  */
-export function decodeImage(bytes: Uint8Array, { channels = 0 }: DecodeOptions = {}): NdArray {
+export function decodeImage(bytes: Uint8Array, options: DecodeOptions = {}): NdArray {
+  if (!(bytes instanceof Uint8Array)) {
+    throw wrongArgument(bytes, "bytes", "decodeImage", "a Uint8Array");
+  }
+  checkDecode(options);
+  const { channels = 0 } = options;
   return atOnce(decodeBytes(bytes, { channels, dtype: "uint8", op: "decodeImage" }));
 }
 
 /** Encodes an image `[height, width, channels]` as a PNG. Throws `InvalidArgumentError` for other arrays. */
 export function encodePng(image: NdArray): Uint8Array {
-  return atOnce(encodeImage(image, "png", 0));
+  return atOnce(encodeImage(anArray(image, "encodePng"), "png", 0));
 }
 
 /** Encodes an image `[height, width, 1 or 3]` as a JPEG. Throws `InvalidArgumentError` for other arrays. */
 export function encodeJpeg(image: NdArray, quality = 95): Uint8Array {
-  return atOnce(encodeImage(image, "jpeg", quality));
+  wantNumber(quality, "quality", "encodeJpeg");
+  return atOnce(encodeImage(anArray(image, "encodeJpeg"), "jpeg", quality));
 }

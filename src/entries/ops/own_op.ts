@@ -18,7 +18,9 @@ const NAME = /^[A-Za-z][A-Za-z0-9_]*(>[A-Za-z][A-Za-z0-9_]*)+$/;
 function checkName(name: unknown): void {
   if (typeof name === "string" && NAME.test(name)) return;
   throw new ValueError(
-    `Cannot define op ${JSON.stringify(name)}: wanted a namespace and a name, as in "Acme>Mish"`,
+    `Cannot define op ${
+      typeof name === "string" ? JSON.stringify(name) : describe(name)
+    }: wanted a namespace and a name, as in "Acme>Mish"`,
   );
 }
 

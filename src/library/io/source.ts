@@ -1,4 +1,5 @@
 /** Sources of files: a path, a URL, bytes or a stream, read whole. */
+import { wantObject } from "../../engine/core/arguments.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { DataLossError, NotFoundError } from "../../engine/core/errors.ts";
 import { concatBytes } from "./bytes.ts";
@@ -26,6 +27,7 @@ export async function readSource(
   source: FileSource,
   options: SourceOptions = {},
 ): Promise<FileContent> {
+  wantObject(options, "options", "a read");
   options.signal?.throwIfAborted();
   options.onProgress?.(0);
   const content = await readWhole(source, options);

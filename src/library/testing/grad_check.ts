@@ -3,7 +3,7 @@ import { GradientTape } from "../../engine/autodiff/tape.ts";
 import { type DType, DTYPES, isTrainable } from "../../engine/core/dtype.ts";
 import { toNdArray } from "../../engine/core/convert.ts";
 import { flatten, type Nest } from "../../engine/core/nest.ts";
-import { optionCheck } from "../../engine/core/arguments.ts";
+import { optionCheck, wantFunction, wantList } from "../../engine/core/arguments.ts";
 import { NdArray, setElement } from "../../engine/core/nd_array.ts";
 import { Tensor, type TensorLike } from "../../engine/core/tensor.ts";
 import { begunAs } from "../../engine/core/throwing/user_stack.ts";
@@ -62,6 +62,8 @@ export function gradCheck(
   inputs: readonly TensorLike[],
   options: GradCheckOptions = {},
 ): void {
+  wantFunction(fn, "fn", "gradCheck");
+  wantList(inputs, "inputs", "gradCheck", "tensors");
   checkOptions(options);
   const arrays = inputs.map((x) => {
     if (x instanceof Tensor) return x.ndarraySync();

@@ -3,7 +3,7 @@ import { begunAs } from "../../engine/core/throwing/user_stack.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import type { DType } from "../../engine/core/dtype.ts";
 import { lookupOp, type OpDef, registeredOps } from "../../engine/core/op.ts";
-import { optionCheck } from "../../engine/core/arguments.ts";
+import { optionCheck, wantList } from "../../engine/core/arguments.ts";
 import { cpuDevice, gpuDevice } from "../../engine/runtime/devices/devices.ts";
 import { memory } from "../../engine/runtime/eager/memory.ts";
 import type { WebGpuDevice } from "../../engine/devices/webgpu/webgpu_device.ts";
@@ -108,6 +108,7 @@ export async function opCheck(
   samples: readonly OpSample[],
   options: OpCheckOptions = {},
 ): Promise<OpCheckReport> {
+  wantList(samples, "samples", "opCheck", "samples");
   checkOptions(options);
   const def = typeof op === "string" ? lookupOp(op) : op;
   if (def === undefined) throw new ValueError(`Cannot check op "${op}": it is not defined`);

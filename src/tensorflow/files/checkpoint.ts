@@ -2,6 +2,7 @@
  * Checkpoints: TensorFlow's tensor bundle, `PREFIX.index` and `PREFIX.data-?????-of-?????`, read and written. Follows
  * TensorFlow `tensor_bundle.cc`.
  */
+import { wantObject } from "../../engine/core/arguments.ts";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { toNdArray } from "../../engine/core/convert.ts";
 import { asDType, DTYPES } from "../../engine/core/dtype.ts";
@@ -287,6 +288,7 @@ export async function writeCheckpoint(
   prefix: string | URL,
   values: Readonly<Record<string, TensorLike | NdArray>>,
 ): Promise<void> {
+  wantObject(values, "values", "writeCheckpoint");
   const path = pathOf(prefix);
   const sorted = Object.entries(values).map(([key, value]) => ({
     key: encoder.encode(key),

@@ -1,4 +1,5 @@
 /** Event files for TensorBoard: scalars, images, histograms, texts and graphs by step. */
+import { wantObject } from "../../engine/core/arguments.ts";
 import { showAs } from "../../engine/core/arrays/shown.ts";
 import { counter } from "../../engine/core/collections/counter.ts";
 import { describe, toNdArray } from "../../engine/core/convert.ts";
@@ -250,8 +251,10 @@ const nextFile = counter();
  */
 export async function createFileWriter(
   folder: string | URL,
-  { filenameSuffix = ".weft" }: FileWriterOptions = {},
+  options: FileWriterOptions = {},
 ): Promise<EventFileWriter> {
+  wantObject(options, "options", "createFileWriter");
+  const { filenameSuffix = ".weft" } = options;
   if (typeof folder !== "string" && !(folder instanceof URL)) {
     throw new TypeError(`Cannot write events: the folder is ${describe(folder)}, wanted a path`);
   }

@@ -1,4 +1,5 @@
 /** GraphDefs in TensorFlow's files: binary, text (`.pbtxt`) or JSON. */
+import { wantList, wantObject } from "../../engine/core/arguments.ts";
 import { fromJson, type JsonValue, toBinary } from "@bufbuild/protobuf";
 import { DataLossError } from "../../engine/core/errors.ts";
 import type { GraphDefJson } from "../../engine/graph/graph_def_json.ts";
@@ -75,5 +76,7 @@ function formOf(bytes: Uint8Array): "binary" | "text" | "json" {
  * ```
  */
 export function encodeGraphDef(def: GraphDefJson): Uint8Array {
+  wantObject(def, "def", "encodeGraphDef");
+  wantList(def.node, "def.node", "encodeGraphDef", "nodes");
   return toBinary(GraphDefSchema, graphDefMessage(def));
 }

@@ -1,11 +1,12 @@
 /** toTfjs and fromTfjs: tensors from one library to the other, without a copy where both run on one GPU device. */
+import { wrongArgument } from "../../engine/core/arguments.ts";
 import * as tfjs from "@tensorflow/tfjs-core";
 import { toNdArray } from "../../engine/core/convert.ts";
 import { type DType, isDType } from "../../engine/core/dtype.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { FailedPreconditionError, RuntimeError } from "../../engine/core/errors.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
-import { shortText, type Tensor } from "../../engine/core/tensor.ts";
+import { shortText, Tensor } from "../../engine/core/tensor.ts";
 import { scopeDevice } from "../../engine/runtime/devices/devices.ts";
 import { constantTensor } from "../../engine/runtime/eager/eager.ts";
 import { AdoptedStorage } from "../../engine/runtime/eager/gpu_memory.ts";
@@ -61,7 +62,7 @@ class TfjsStorage extends AdoptedStorage {
  * ```
  */
 export function toTfjs(t: Tensor): TfjsTensor {
-  const x = readable(t);
+  const x = readable(t, "toTfjs");
   return lend(x) ?? fromHost(x.size === 0 ? NdArray.zeros(x.dtype, x.shape) : x.ndarraySync());
 }
 
@@ -79,11 +80,12 @@ export function toTfjs(t: Tensor): TfjsTensor {
  * ```
  */
 export async function toTfjsAsync(t: Tensor): Promise<TfjsTensor> {
-  const x = readable(t);
+  const x = readable(t, "toTfjsAsync");
   return lend(x) ?? fromHost(await x.ndarray());
 }
 
-function readable(t: Tensor): EagerTensor {
+function readable(t: Tensor, fn: string): EagerTensor {
+  if (!(t instanceof Tensor)) throw wrongArgument(t, "t", fn, "a tensor of Weft");
   const x = asEager(t.asOpInput());
   if (!TFJS_DTYPES.includes(x.dtype)) {
     throw new TypeError(
@@ -168,7 +170,8 @@ export async function fromTfjsAsync(t: TfjsTensor): Promise<EagerTensor> {
 
 /** Takes over the memory where it is on Weft's device. Throws for a value that is no tensor, and for a disposed one. */
 function adopt(t: TfjsTensor): EagerTensor | null {
-  if (!(t instanceof tfjs.Tensor)) {
+  // TensorFlow.js takes whatever has its fields for a tensor of its own.
+  if (!(t instanceof tfjs.Tensor) || (t as unknown) instanceof Tensor) {
     throw new TypeError("Cannot take over a tensor of TensorFlow.js: the argument is none");
   }
   if (t.isDisposed) {

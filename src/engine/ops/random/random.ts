@@ -204,6 +204,7 @@ export function randomGamma(
     throw new TypeError(`Unsupported data type ${t} in randomGamma`);
   }
   const dims = dimsInput(shape, "randomGamma");
+  if (beta !== null) wantNumber(beta, "beta", "randomGamma");
   const a = toInput(alpha, "alpha", "randomGamma", { dtype: t === "int32" ? "float32" : t });
   return compose(() => {
     const x = draw(GAMMA, seedSource(seed), [dims, a]);
