@@ -3,8 +3,8 @@
  */
 import { build, stop } from "esbuild";
 import { createRequire, isBuiltin } from "node:module";
-import { fromFileUrl, toFileUrl } from "./conformance/paths.ts";
-import { npmFolder } from "./conformance/npm.ts";
+import { fromFileUrl, toFileUrl } from "./paths.ts";
+import { npmFolder } from "./npm.ts";
 import { ROOT } from "./files.ts";
 import { moduleFor, TFJS_CORE } from "./tfjs_core.ts";
 

@@ -3,7 +3,7 @@ import * as tf from "@weft/weft";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { assertSnapshot } from "@std/testing/snapshot";
 import { build, stop } from "esbuild";
-import { fromFileUrl } from "../../tools/conformance/paths.ts";
+import { fromFileUrl } from "../../tools/paths.ts";
 import { testOnDevices, testOnGpu } from "../devices.ts";
 
 const SYMBOLS = [Symbol.for("Deno.customInspect"), Symbol.for("nodejs.util.inspect.custom")];

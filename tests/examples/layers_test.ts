@@ -2,8 +2,8 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { capture } from "../../tools/command.ts";
-import { npmFolder } from "../../tools/conformance/npm.ts";
-import { fromFileUrl } from "../../tools/conformance/paths.ts";
+import { npmFolder } from "../../tools/npm.ts";
+import { fromFileUrl } from "../../tools/paths.ts";
 import { read, ROOT } from "../../tools/files.ts";
 import { DEVICES, HAS_WEBGPU } from "../devices.ts";
 

@@ -3,7 +3,7 @@ import { putPackage } from "../built.ts";
 
 import { assert, assertEquals } from "@std/assert";
 import { findChromium, type PageFile, runPage } from "../../tools/browser.ts";
-import { npmFolder } from "../../tools/conformance/npm.ts";
+import { npmFolder } from "../../tools/npm.ts";
 
 const chromium = await findChromium();
 

@@ -4,8 +4,8 @@ import { putPackage } from "../built.ts";
 import { assertEquals } from "@std/assert";
 import { buildTfjsCore } from "../../tools/package/stand_ins.ts";
 import { capture } from "../../tools/command.ts";
-import { npmFolder } from "../../tools/conformance/npm.ts";
-import { fromFileUrl } from "../../tools/conformance/paths.ts";
+import { npmFolder } from "../../tools/npm.ts";
+import { fromFileUrl } from "../../tools/paths.ts";
 import { findNode } from "../../tools/node.ts";
 
 const PACKAGES = ["layers", "data", "converter"] as const;

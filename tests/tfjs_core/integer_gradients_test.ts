@@ -9,7 +9,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
-import { importNpm } from "../../tools/conformance/npm.ts";
+import { importNpm } from "../../tools/npm.ts";
 import type { Any } from "../script/helpers.ts";
 
 // The union package: the core alone registers no gradients. It comes first, since it brings the engine of both.

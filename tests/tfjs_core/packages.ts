@@ -6,7 +6,7 @@
 import { assertEquals } from "@std/assert";
 import type { Any } from "../script/helpers.ts";
 import { uniform } from "../../bench/random.ts";
-import { fromFileUrl } from "../../tools/conformance/paths.ts";
+import { fromFileUrl } from "../../tools/paths.ts";
 
 /** A package, and something to ask of it. */
 interface Case {

@@ -4,7 +4,7 @@ import { assert } from "@std/assert";
 import { stop } from "esbuild";
 import { testOnDevices } from "../devices.ts";
 import type { Any } from "../script/helpers.ts";
-import { toFileUrl } from "../../tools/conformance/paths.ts";
+import { toFileUrl } from "../../tools/paths.ts";
 import { bundlePackages, theirCore } from "../../tools/tfjs_packages.ts";
 import { ask, importing, PACKAGES } from "./packages.ts";
 

@@ -5,7 +5,7 @@ import * as tfjs from "@tensorflow/tfjs-core";
 import * as entry from "@weft/weft/tfjs-core";
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertStrictEquals } from "@std/assert";
-import { npmFolder } from "../../tools/conformance/npm.ts";
+import { npmFolder } from "../../tools/npm.ts";
 import { exists } from "../../tools/files.ts";
 import { moduleFor, SUBPATHS, TFJS_CORE } from "../../tools/tfjs_core.ts";
 

@@ -3,8 +3,8 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { buildTfjsCore } from "../../tools/package/stand_ins.ts";
 import { capture } from "../../tools/command.ts";
-import { npmFolder } from "../../tools/conformance/npm.ts";
-import { fromFileUrl } from "../../tools/conformance/paths.ts";
+import { npmFolder } from "../../tools/npm.ts";
+import { fromFileUrl } from "../../tools/paths.ts";
 import { read } from "../../tools/files.ts";
 import { putPackage } from "../built.ts";
 

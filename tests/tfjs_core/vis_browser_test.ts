@@ -3,8 +3,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { stop } from "esbuild";
 import { findChromium, type PageFile, runPage } from "../../tools/browser.ts";
-import { npmFolder } from "../../tools/conformance/npm.ts";
-import { fromFileUrl } from "../../tools/conformance/paths.ts";
+import { npmFolder } from "../../tools/npm.ts";
+import { fromFileUrl } from "../../tools/paths.ts";
 import { bundlePackages, type CoreFor, theirCore } from "../../tools/tfjs_packages.ts";
 import { putPackage } from "../built.ts";
 

@@ -6,7 +6,7 @@
 
 import type { Plugin } from "esbuild";
 import { createRequire, isBuiltin } from "node:module";
-import { fromFileUrl } from "../conformance/paths.ts";
+import { fromFileUrl } from "../paths.ts";
 import { packageFolder } from "../npm_folder.ts";
 
 /** Packages whose modules are found by their names. */

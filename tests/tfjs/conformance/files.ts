@@ -3,7 +3,7 @@
 // Everything under ops/ and optimizers/ is in, plus a few files about tensors and gradients. A file or spec whose
 // functions Weft does not export yet is skipped by itself (see scan.ts), so this list needs no care as ops grow.
 
-import { npmFolder } from "./npm.ts";
+import { npmFolder } from "../../../tools/npm.ts";
 
 /** Test files outside ops/, optimizers/ and io/. */
 const EXTRA_FILES: readonly string[] = [

@@ -1,15 +1,15 @@
 // Runs the snippets in the doc comments of TensorFlow.js's packages on Weft and on TensorFlow.js, and compares what they write.
 //
-//   deno run -A tools/run.ts tools/tfjs_snippets/main.ts [--grep PART] [--verbose]
+//   deno run -A tools/run.ts tests/tfjs/snippets/main.ts [--grep PART] [--verbose]
 //
 // Where TensorFlow.js itself writes other numbers for another seed of Math.random(), any numbers do. Exit status 0 means that all
-// others wrote the same, but for those in tools/tfjs_snippets/expected.json, each with its reason.
+// others wrote the same, but for those in tests/tfjs/snippets/expected.json, each with its reason.
 
 import { parseArgs } from "node:util";
 import { stop } from "esbuild";
-import { capture } from "../command.ts";
-import { npmFolder } from "../conformance/npm.ts";
-import { bundlePackages, theirCore, UNION } from "../tfjs_packages.ts";
+import { capture } from "../../../tools/command.ts";
+import { npmFolder } from "../../../tools/npm.ts";
+import { bundlePackages, theirCore, UNION } from "../../../tools/tfjs_packages.ts";
 import { type Snippet, WRITTEN, type Written } from "./run.ts";
 
 const CHILD = new URL("./run.ts", import.meta.url).pathname;

@@ -3,7 +3,7 @@
  * TensorFlow.js.
  */
 import { build, type Plugin } from "esbuild";
-import { entryOf, REQUIRE } from "../tfjs_packages.ts";
+import { entryOf, REQUIRE } from "../../../tools/tfjs_packages.ts";
 import { STAND_INS } from "./surroundings.ts";
 import type { Driver } from "./types.ts";
 

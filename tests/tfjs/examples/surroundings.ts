@@ -2,7 +2,7 @@
  * Stand-ins for what surrounds examples outside of a browser: a page made of their `index.html`, and packages for charts, files and
  * options that compute nothing.
  */
-import { importNpm } from "../conformance/npm.ts";
+import { importNpm } from "../../../tools/npm.ts";
 import type { Any } from "./types.ts";
 
 /** A canvas' context on which nothing shows. */

@@ -6,9 +6,9 @@
 
 import * as esbuild from "esbuild";
 import { createRequire } from "node:module";
-import { fromFileUrl, toFileUrl } from "./paths.ts";
+import { fromFileUrl, toFileUrl } from "../../../tools/paths.ts";
 import type { Suite } from "./files.ts";
-import { importNpm, npmFolder } from "./npm.ts";
+import { importNpm, npmFolder } from "../../../tools/npm.ts";
 import { HOST_KEY } from "./protocol.ts";
 import { OUR_MODULES } from "./subject.ts";
 import { type Parser, type Scanned, scanTestFile, type Surface } from "./scan.ts";

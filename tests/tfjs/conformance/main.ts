@@ -4,33 +4,28 @@
 //                         [--propose] [--subject weft|backend|tfjs]
 //
 // --file and --grep keep the test files and specs whose names contain PART. --list says which files run and which
-// names the others miss. --propose prints entries for tools/conformance/expected_failures.json to be given a reason.
+// names the others miss. --propose prints entries for tests/tfjs/conformance/expected_failures.json to be given a reason.
 // --subject backend runs the suite against TensorFlow.js on the backend "weft", which checks its kernels one by one, and --subject tfjs
 // against TensorFlow.js itself, which checks this harness.
 //
-// A whole run of Weft compares the snippets of doc comments as well (see tfjs_snippets/main.ts).
+// A whole run of Weft compares the snippets of doc comments as well (see tests/tfjs/snippets/main.ts).
 //
 // What differs by design: an error must be thrown on purpose but may have another text (see jasmine_util.ts), and
 // numbers must be closer than TensorFlow.js asks (see test_util.ts). Exit status 0 means that the outcome is exactly
-// what tools/conformance/expected_failures.json says.
+// what tests/tfjs/conformance/expected_failures.json says.
 
-import { TextLineStream } from "./conformance/text_lines.ts";
+import { TextLineStream } from "./text_lines.ts";
 import { parseArgs } from "node:util";
-import { type BundledFile, bundleSuite, scanSuite } from "./conformance/bundle.ts";
-import { judge, readExpectations, type Verdict } from "./conformance/expectations.ts";
-import { findSuite } from "./conformance/files.ts";
-import { fromFileUrl } from "./conformance/paths.ts";
-import {
-  MISSING,
-  RESULT_MARKER,
-  type RunRequest,
-  type SpecResult,
-} from "./conformance/protocol.ts";
-import { loadSubject, SUBJECTS } from "./conformance/subject.ts";
-import { compareSnippets } from "./tfjs_snippets/main.ts";
+import { type BundledFile, bundleSuite, scanSuite } from "./bundle.ts";
+import { judge, readExpectations, type Verdict } from "./expectations.ts";
+import { findSuite } from "./files.ts";
+import { fromFileUrl } from "../../../tools/paths.ts";
+import { MISSING, RESULT_MARKER, type RunRequest, type SpecResult } from "./protocol.ts";
+import { loadSubject, SUBJECTS } from "./subject.ts";
+import { compareSnippets } from "../snippets/main.ts";
 
-const EXPECTATIONS = new URL("./conformance/expected_failures.json", import.meta.url);
-const CHILD = new URL("./conformance/run.ts", import.meta.url);
+const EXPECTATIONS = new URL("./expected_failures.json", import.meta.url);
+const CHILD = new URL("./run.ts", import.meta.url);
 
 /** Maximum number of unexpected failures that are printed in full. */
 const MAX_PRINTED = 60;

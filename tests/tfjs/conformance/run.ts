@@ -1,11 +1,11 @@
-// Child process of tools/conformance.ts: loads one subject on one device, runs the bundle, prints one JSON line a spec.
+// Child process of main.ts: loads one subject on one device, runs the bundle, prints one JSON line a spec.
 //
 // A process of its own per device, so that a crash of a graphics driver names the spec it happened in and costs the
 // other device nothing. Lines that start with the marker are results; everything else is noise from the tests.
 
 import { isRoundedSpec } from "./files.ts";
 import { bootJasmine } from "./jasmine_util.ts";
-import { toFileUrl } from "./paths.ts";
+import { toFileUrl } from "../../../tools/paths.ts";
 import { HOST_KEY, RESULT_MARKER, type RunRequest } from "./protocol.ts";
 import { loadSubject } from "./subject.ts";
 import * as testUtil from "./test_util.ts";

@@ -1,6 +1,6 @@
 // The library under test: Weft, or TensorFlow.js itself for checking the harness.
 
-import { importNpm } from "./npm.ts";
+import { importNpm } from "../../../tools/npm.ts";
 
 /** The runner's interface of a library. */
 export interface Subject {
@@ -176,7 +176,7 @@ async function loadWeft(): Promise<Subject> {
 /** Our modules by the names of TensorFlow.js's that tests import. */
 async function loadModules(): Promise<Readonly<Record<string, Namespace>>> {
   const load = async (path: string): Promise<Namespace> =>
-    await import(new URL(`../../src/tfjs/core/${path}.ts`, import.meta.url).href);
+    await import(new URL(`../../../src/tfjs/core/${path}.ts`, import.meta.url).href);
   const entries = Object.entries(OUR_MODULES).map(async ([name, path]) => [name, await load(path)]);
   return Object.fromEntries(await Promise.all(entries));
 }

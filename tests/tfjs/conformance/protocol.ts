@@ -1,4 +1,4 @@
-// What the parent (tools/conformance.ts) and its child process (run.ts) say to each other.
+// What the parent (main.ts) and its child process (run.ts) say to each other.
 
 /** Where the child puts what the bundle imports; a string, so that the bundle's text can name it. */
 export const HOST_KEY = "weft.conformance.host";

@@ -1,8 +1,8 @@
 /**
- * Child process of tools/tfjs_snippets/main.ts: runs snippets one after another on one library, and prints what each wrote.
+ * Child process of tests/tfjs/snippets/main.ts: runs snippets one after another on one library, and prints what each wrote.
  */
-import { toFileUrl } from "../conformance/paths.ts";
-import type { Any } from "../tfjs_examples/types.ts";
+import { toFileUrl } from "../../../tools/paths.ts";
+import type { Any } from "../examples/types.ts";
 
 /** A snippet of a doc comment. */
 export interface Snippet {

@@ -1,7 +1,7 @@
 /** Runs bundled examples in Chromium, each in a page of its own HTML, on the GPU that the browser has. */
-import { npmFolder } from "../conformance/npm.ts";
-import { type PageFile, runPage } from "../browser.ts";
-import { buildPackage } from "../build.ts";
+import { npmFolder } from "../../../tools/npm.ts";
+import { type PageFile, runPage } from "../../../tools/browser.ts";
+import { buildPackage } from "../../../tools/build.ts";
 import type { Told } from "./stage.ts";
 
 /** Packages of TensorFlow.js as flat modules. */

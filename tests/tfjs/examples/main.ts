@@ -1,6 +1,6 @@
 // Runs the programs of tensorflow/tfjs-examples on Weft and on TensorFlow.js, and compares their first steps.
 //
-//   deno run -A tools/run.ts tools/tfjs_examples/main.ts --from DIR [--only a,b] [--where cpu|webgpu|browser]
+//   deno run -A tools/run.ts tests/tfjs/examples/main.ts --from DIR [--only a,b] [--where cpu|webgpu|browser]
 //
 // --from is a checkout of the repository; without it, it is cloned into the system's cache folder. Nothing of it is kept here: its
 // files are bundled as they are (drivers may ask for fewer steps), with Weft in the place of @tensorflow/tfjs-core. Data are made.
@@ -9,10 +9,10 @@
 
 import { parseArgs } from "node:util";
 import { stop } from "esbuild";
-import { capture } from "../command.ts";
-import { exists } from "../files.ts";
-import { findChromium } from "../browser.ts";
-import { bundlePackages, type CoreFor, theirCore, UNION } from "../tfjs_packages.ts";
+import { capture } from "../../../tools/command.ts";
+import { exists } from "../../../tools/files.ts";
+import { findChromium } from "../../../tools/browser.ts";
+import { bundlePackages, type CoreFor, theirCore, UNION } from "../../../tools/tfjs_packages.ts";
 import { bundleExample } from "./bundle.ts";
 import { DRIVERS, NOT_RUN } from "./drivers/mod.ts";
 import { libraryFiles, runInBrowser } from "./in_browser.ts";

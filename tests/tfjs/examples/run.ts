@@ -1,8 +1,8 @@
 /**
- * Child process of tools/tfjs_examples/main.ts: runs a bundled example in a page made of its HTML, and prints what it told.
+ * Child process of tests/tfjs/examples/main.ts: runs a bundled example in a page made of its HTML, and prints what it told.
  */
-import { toFileUrl } from "../conformance/paths.ts";
-import { exists } from "../files.ts";
+import { toFileUrl } from "../../../tools/paths.ts";
+import { exists } from "../../../tools/files.ts";
 import { makePage } from "./surroundings.ts";
 
 /** The mark of the line with the result. */

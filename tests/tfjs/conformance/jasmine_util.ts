@@ -1,6 +1,6 @@
 // Jasmine for the suite: boots the runner, stands in for TensorFlow.js's jasmine_util, and collects results.
 
-import { importNpm } from "./npm.ts";
+import { importNpm } from "../../../tools/npm.ts";
 import { MISSING, type SpecResult } from "./protocol.ts";
 import type { Subject } from "./subject.ts";
 
