@@ -10,7 +10,7 @@ import { parseArgs } from "node:util";
 import type * as Tfjs from "@tensorflow/tfjs-core";
 import type * as Layers from "@tensorflow/tfjs-layers";
 import { tfjsPackages } from "../tools/tfjs_packages.ts";
-import { packageFolder } from "../tools/npm_folder.ts";
+import { packageFolder } from "../tools/npm.ts";
 import { normals } from "./random.ts";
 import { writeSection } from "./results.ts";
 

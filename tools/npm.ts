@@ -1,7 +1,11 @@
-// Packages from npm that the conformance run loads on demand: the test suite itself, the runner, the parser.
-//
-// They are imported through computed specifiers, so that type-checking the repository neither fetches them nor reads
-// their types. The versions are those of import_map.json; what serves development tools alone is named here.
+/**
+ * Packages from npm that tools and tests load on demand, and the folders in which these lie once Deno has fetched them.
+ *
+ * They are imported through computed specifiers, so that type-checking the repository neither fetches them nor reads
+ * their types. The versions are those of import_map.json; what serves development tools alone is named here.
+ *
+ * @module
+ */
 
 const OWN_VERSIONS: Readonly<Record<string, string>> = {
   "@tensorflow-models/mobilenet": "npm:@tensorflow-models/mobilenet@2.1.1",
@@ -28,4 +32,17 @@ export async function npmFolder(name: string): Promise<URL> {
   // Importing the manifest first makes Deno fetch the package, so that it can be resolved to a file.
   await import(manifest, { with: { type: "json" } });
   return new URL(".", import.meta.resolve(manifest));
+}
+
+/** The folder that a package is installed in, given its name or its specifier. Rejects where it cannot be fetched. */
+export async function packageFolder(name: string): Promise<URL> {
+  // Deno resolves a package to a file only after it was imported. One that is made for browsers may fail here, which does no harm.
+  await import(name).catch(() => {});
+  // Not every package exports its package.json, so it is looked for above the entry point.
+  for (let folder = new URL(".", import.meta.resolve(name)); folder.pathname !== "/";) {
+    const found = await Deno.stat(new URL("package.json", folder)).catch(() => null);
+    if (found?.isFile) return folder;
+    folder = new URL("../", folder);
+  }
+  throw new Error(`Cannot find the folder of package "${name}"`);
 }

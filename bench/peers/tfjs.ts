@@ -1,7 +1,7 @@
 // TensorFlow.js as a peer: its WebGPU backend, and its WASM backend where the table is about the CPU.
 
 import type * as Tfjs from "@tensorflow/tfjs-core";
-import { packageFolder } from "../../tools/npm_folder.ts";
+import { packageFolder } from "../../tools/npm.ts";
 import { queueWaiter } from "../gpu_wait.ts";
 import type { Device, Output } from "../row.ts";
 import { type Peer, versionOf } from "./peer.ts";

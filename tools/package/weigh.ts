@@ -10,7 +10,7 @@ import { parseArgs } from "node:util";
 import { brotliCompressSync } from "node:zlib";
 import { buildPackage } from "../build.ts";
 import { enterRoot } from "../files.ts";
-import { packageFolder } from "../npm_folder.ts";
+import { packageFolder } from "../npm.ts";
 
 const TRAIN = (device: string) => `
   await tf.setBackend("${device}");

@@ -7,7 +7,7 @@
 import type { Plugin } from "esbuild";
 import { createRequire, isBuiltin } from "node:module";
 import { fromFileUrl } from "../paths.ts";
-import { packageFolder } from "../npm_folder.ts";
+import { packageFolder } from "../npm.ts";
 
 /** Packages whose modules are found by their names. */
 const SYSTEMS = /^(@tensorflow\/tfjs-(?:core|backend-\w+)|@jax-js\/jax)(\/.*)?$/;

@@ -1,6 +1,6 @@
 // What the parent (main.ts) and its child process (run.ts) say to each other.
 
-/** Where the child puts what the bundle imports; a string, so that the bundle's text can name it. */
+/** Key of the global in which the child puts what the bundle imports; a string, so that the bundle's text can name it. */
 export const HOST_KEY = "weft.conformance.host";
 
 /** Starts every result line of the child; everything else it prints is noise from the tests. */

@@ -98,7 +98,7 @@ export interface ExampleBundle {
   readonly driver: Driver;
   /** File that is written. */
   readonly outfile: string;
-  /** Where it runs. */
+  /** Its platform. */
   readonly platform: "node" | "browser";
 }
 

@@ -13,7 +13,7 @@ export interface Told {
   readonly steps: number;
   /** Results. */
   readonly values: readonly number[];
-  /** Where it ran: the backend, and whether tensors were Weft's. */
+  /** The backend that it ran on, and whether tensors were Weft's. */
   readonly backend: string;
 }
 
