@@ -1,6 +1,7 @@
 /**
- * HTTP/2 as gRPC uses it: streams of headers, bytes and trailers over one connection, with flow control. RFC 9113. Deno's own module ends the
- * process where connections are lost in the middle of calls, and copies each frame once more.
+ * HTTP/2 as gRPC uses it: streams of headers, bytes and trailers over one connection, with flow control. RFC 9113. Deno's own module, which
+ * ended the process where connections were lost in the middle of calls, has no limits of frames and of all messages together, and copies
+ * each frame once more.
  */
 import type { Socket } from "node:net";
 import { DataLossError, UnavailableError } from "../../engine/core/errors.ts";
