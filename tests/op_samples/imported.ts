@@ -113,6 +113,18 @@ export const IMPORTED: SampleTable = {
     sample([distinct(4, 2, 3), ints(4, 2)]),
     sample([distinct(4, 2, 3), ints(4, 2)], { merge_repeated: true, blank_index: 0 }),
   ],
+  _CTCLoss: [
+    sample([any(4, 2, 3), { shape: [2, 2], values: [1, 2, 2, 2] }, ints(2, 1), ints(4, 3)], {}, {
+      secondOrder: false,
+    }),
+    sample([any(3, 1, 4), { shape: [1, 1], values: [0] }, ints(1), ints(3)], { blank_index: -1 }, {
+      secondOrder: false,
+    }),
+  ],
+  _CTCSlope: [sample([any(3, 1, 4)])],
+  CTCBeamSearchDecoder: [
+    sample([distinct(4, 2, 3), ints(4, 2)], { beam_width: 4, top_paths: 2 }),
+  ],
   BroadcastGradientArgs: [
     sample([{ shape: [3], values: [2, 1, 3] }, { shape: [2], values: [4, 3] }], {}, {
       dtypes: ["int32"],

@@ -134,6 +134,15 @@ export { tensordot } from "./linalg/linalg.ts";
 export * as linalg from "./linalg/namespace.ts";
 export * from "./conv/pool_functions.ts";
 export * from "./rows/attention.ts";
+export {
+  type CtcBeamOptions,
+  ctcBeamSearchDecoder,
+  type CtcDecoded,
+  ctcGreedyDecoder,
+  type CtcGreedyOptions,
+  ctcLoss,
+  type CtcLossOptions,
+} from "./rows/ctc.ts";
 
 // Types in signatures.
 export type { Paddings } from "./array/pad.ts";

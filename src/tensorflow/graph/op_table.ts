@@ -25,6 +25,7 @@ import "../../engine/ops/image/box_ops.ts";
 import "../ops/csv.ts";
 import "../ops/fake_quant.ts";
 import "../ops/numeric.ts";
+import "../../engine/ops/rows/ctc.ts";
 import "../ops/philox.ts";
 import "../ops/quantize.ts";
 import "../ops/quantized.ts";

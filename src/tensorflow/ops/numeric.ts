@@ -1,12 +1,8 @@
-/**
- * Numeric ops that only files have: incomplete beta and gamma functions, the best path of a CTC network (Graves et al.,
- * "Connectionist temporal classification", 2006). On the host.
- */
-import { FailedPreconditionError } from "../../engine/core/errors.ts";
+/** Numeric ops that only files have: incomplete beta and gamma functions. On the host. */
 import { apply1 } from "../../engine/core/apply.ts";
 import { defineOp, type GradRule, type OpDef } from "../../engine/core/op.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
-import { NdArray } from "../../engine/core/nd_array.ts";
+import type { NdArray } from "../../engine/core/nd_array.ts";
 import { broadcastShapes, mergeShapes, type PartialShape } from "../../engine/core/shape.ts";
 import { broadcastPairs } from "../../engine/kernels/host/broadcast_pairs.ts";
 import { incompleteBeta } from "../../engine/kernels/host/special/beta.ts";
@@ -18,7 +14,6 @@ import {
 import { add, mul, neg, sub } from "../../engine/ops/pointwise/arithmetic.ts";
 import { exp, log1p, xlogy } from "../../engine/ops/pointwise/exponential.ts";
 import { lgamma } from "../../engine/ops/pointwise/special.ts";
-import { refuse, wholeArray } from "../../engine/ops/host/arrays.ts";
 
 defineOp({
   name: "Betainc",
@@ -78,64 +73,3 @@ const gammaGradient = (sign: 1 | -1): GradRule => ({
 const IgammaGradA = defineGamma("IgammaGradA", lowerGammaSlope, null);
 defineGamma("Igamma", lowerGamma, gammaGradient(1));
 defineGamma("Igammac", upperGamma, gammaGradient(-1));
-
-defineOp({
-  name: "CTCGreedyDecoder",
-  inputs: ["inputs: T", "sequence_length: int32"],
-  outputs: [
-    "decoded_indices: int64",
-    "decoded_values: int64",
-    "decoded_shape: int64",
-    "log_probability: T",
-  ],
-  attrs: [
-    "merge_repeated: bool = false",
-    "blank_index: int = -1",
-    "T: {float32, float64} = float32",
-  ],
-  infer: ([x, lengths]) => {
-    const [, batch] = mergeShapes(x.shape, [null, null, null])!;
-    const rows = mergeShapes([batch], lengths.shape)!;
-    return [[null, 2], [null], [2], [...rows, 1]];
-  },
-  grad: null,
-  cpu: ([x, lengths], _, { attrs }) => {
-    const [steps, batch, classes] = x.shape, sizes = Array.from(lengths.data as Int32Array);
-    const longest = sizes.findIndex((n) => n > steps);
-    if (longest >= 0) {
-      throw new FailedPreconditionError(
-        `sequence_length(${longest}) <= ${steps} does not hold: it is ${sizes[longest]}`,
-      );
-    }
-    const blank = attrs.blank_index < 0 ? classes + attrs.blank_index : attrs.blank_index;
-    if (blank < 0 || blank >= classes) {
-      refuse(
-        `blank_index expected to be between ${-classes} and ${
-          classes - 1
-        }, received ${attrs.blank_index}`,
-      );
-    }
-    const logits = x.data as Float32Array;
-    // The likeliest label at each step, without blanks; the score is the negated sum of logits.
-    const paths = sizes.map((size, item) => {
-      const labels: number[] = [];
-      let score = 0, before = -1;
-      for (let step = 0; step < size; step++) {
-        const row = (step * batch + item) * classes;
-        let best = 0;
-        for (let c = 1; c < classes; c++) if (logits[row + c] > logits[row + best]) best = c;
-        score -= logits[row + best];
-        if (best !== blank && !(attrs.merge_repeated && best === before)) labels.push(best);
-        before = best;
-      }
-      return { labels, score };
-    });
-    const values = paths.flatMap((p) => p.labels);
-    const at = paths.flatMap((p, item) => p.labels.flatMap((_, i) => [item, i]));
-    const shape = [batch, Math.max(0, ...paths.map((p) => p.labels.length))];
-    const scores = NdArray.zeros(attrs.T, [batch, 1]);
-    paths.forEach(({ score }, i) => (scores.data as Float32Array)[i] = score);
-    const places = wholeArray("int64", at, [values.length, 2]);
-    return [places, wholeArray("int64", values), wholeArray("int64", shape), scores];
-  },
-});

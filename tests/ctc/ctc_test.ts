@@ -1,0 +1,99 @@
+/** CTC beside TensorFlow: `make_tensorflow_ctc.py` writes what it makes of the same logits. */
+import * as tf from "@weft/weft";
+import { assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
+import { testOnDevices } from "../devices.ts";
+import TENSORFLOW from "./tensorflow_ctc.json" with { type: "json" };
+
+function near(found: tf.Tensor, wanted: unknown, text: string): void {
+  const numbers = (wanted as number[]).flat(Infinity) as number[];
+  assertEquals(found.size, numbers.length, text);
+  [...found.dataSync() as Float32Array].forEach((x, i) =>
+    assertAlmostEquals(x, numbers[i], 2e-4 * Math.max(1, Math.abs(numbers[i])), text)
+  );
+}
+
+testOnDevices("ctcLoss() and its gradient are TensorFlow's, in every way", () => {
+  for (const [k, c] of TENSORFLOW.loss.entries()) {
+    const loss = (x: tf.Tensor, logitsTimeMajor = true): tf.Tensor =>
+      tf.ctcLoss(c.labels, x, c.labelLength, c.logitLength, {
+        ...{ blankIndex: c.blankIndex, logitsTimeMajor },
+      });
+    const x = tf.tensor(c.logits), weights = c.loss.map((_, i) => i + 1);
+    const total = (x: tf.Tensor): tf.Tensor => tf.sum(tf.mul(loss(x), weights));
+    near(loss(x), c.loss, `${k}, eager`);
+    near(loss(tf.transpose(x, [1, 0, 2]), false), c.loss, `${k}, batch first`);
+    near(tf.function((x: tf.Tensor) => loss(x))(x), c.loss, `${k}, compiled`);
+    near(tf.grad(total)(x), c.grad, `${k}, gradient`);
+    near(tf.function(tf.grad(total))(x), c.grad, `${k}, compiled gradient`);
+    const double = loss(tf.cast(x, "float64"));
+    assertEquals(double.dtype, "float64");
+    near(double, c.loss, `${k}, float64`);
+  }
+});
+
+const dense = (x: tf.SparseTensor): unknown =>
+  (tf.sparse.toDense(x, tf.scalar(-1, "int64")).arraySync() as bigint[][]).map((row) =>
+    row.map(Number)
+  );
+
+testOnDevices("ctcGreedyDecoder() and ctcBeamSearchDecoder() find TensorFlow's paths", () => {
+  for (const [k, c] of TENSORFLOW.greedy.entries()) {
+    const { decoded, scores } = tf.ctcGreedyDecoder(c.logits, c.lengths, {
+      mergeRepeated: c.mergeRepeated,
+    });
+    assertEquals(dense(decoded[0]), c.path, `${k}`);
+    near(scores, c.scores, `${k}`);
+  }
+  for (const [k, c] of TENSORFLOW.beam.entries()) {
+    const options = { beamWidth: c.beamWidth, topPaths: c.topPaths };
+    const { decoded, scores } = tf.ctcBeamSearchDecoder(c.logits, c.lengths, options);
+    near(scores, c.scores, `${k}`);
+    assertEquals(decoded.map(dense), c.paths, `${k}`);
+  }
+});
+
+testOnDevices("labels that cannot be aligned have an infinite loss and no gradient", () => {
+  const x = tf.randomNormal([2, 1, 3]), labels = [[1, 1]];
+  assertEquals(tf.ctcLoss(labels, x, [2], [2]).arraySync(), [Infinity]);
+  assertEquals(
+    tf.sum(tf.abs(tf.grad((x: tf.Tensor) => tf.sum(tf.ctcLoss(labels, x, [2], [2])))(x))).item(),
+    0,
+  );
+  // No label at all is made of blanks.
+  const none = tf.ctcLoss(labels, tf.zeros([2, 1, 4]), [0], [2]).arraySync() as number[];
+  assertAlmostEquals(none[0], 2 * Math.log(4), 1e-5);
+});
+
+testOnDevices("ctcLoss() trains a small model to its labels", () => {
+  const w = tf.variable(tf.randomNormal([6, 2, 4], 0, 0.1, "float32", 3));
+  using optimizer = tf.train.adam(0.2);
+  const labels = [[1, 2, 3], [3, 3, 0]], counts = [3, 2];
+  const step = tf.function(() =>
+    optimizer.minimize(() => tf.mean(tf.ctcLoss(labels, w, counts, [6, 6])), true)
+  );
+  for (let i = 0; i < 60; i++) step().dispose();
+  const { decoded } = tf.ctcGreedyDecoder(w, [6, 6], { blankIndex: 0 });
+  assertEquals(dense(decoded[0]), [[1, 2, 3], [3, 3, -1]]);
+  w.dispose();
+});
+
+Deno.test("CTC refuses labels, lengths and logits that do not fit", () => {
+  const x = tf.zeros([3, 1, 4]);
+  const cases: [() => unknown, string][] = [
+    [() => tf.ctcLoss([[4]], x, [1], [3]), "received 4"],
+    [() => tf.ctcLoss([[0]], x, [1], [3]), "other than the blank 0"],
+    [() => tf.ctcLoss([[1]], x, [1], [4]), "logit_length(0) <= 3"],
+    [() => tf.ctcLoss([[1]], x, [2], [3]), "label_length(0) <= 1"],
+    [() => tf.ctcLoss([[1]], x, [1], [3], { blankIndex: 7 }), "blank_index"],
+    [() => tf.ctcLoss([[1]], x, [1], [3], { blank: 1 } as never), "blank"],
+    [() => tf.ctcGreedyDecoder(tf.zeros([3, 4]), [3]), "[time, batch, classes]"],
+    [() => tf.ctcBeamSearchDecoder(x, [3], { beamWidth: 1, topPaths: 2 }), "top_paths"],
+  ];
+  for (const [call, text] of cases) assertThrows(call, Error, text);
+  const slope = tf.grad((y: tf.Tensor) => tf.sum(tf.ctcLoss([[1]], y, [1], [3])));
+  assertThrows(
+    () => tf.grad((y: tf.Tensor) => tf.sum(slope(y)))(x),
+    Error,
+    "Cannot compute gradient",
+  );
+});
