@@ -467,7 +467,7 @@ import "./engine/ops/linalg/namespace.ts";
 import "./engine/kernels/host/attention.ts";
 import "./engine/ops/rows/attention_parts.ts";
 import "./engine/ops/rows/attention.ts";
-import "./engine/kernels/host/ctc.ts";
+import "./engine/kernels/host/decoding/ctc.ts";
 import "./engine/ops/rows/ctc.ts";
 import "./engine/ops/functions.ts";
 import "./engine/ops/host/print.ts";

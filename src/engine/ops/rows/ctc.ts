@@ -10,7 +10,7 @@ import { type Attrs, defineOp, type OpDef } from "../../core/op.ts";
 import { mergeShapes, type PartialShape } from "../../core/shape.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import { type BeamPath, bestPath, ctcItem, searchBeams } from "../../kernels/host/ctc.ts";
+import { type BeamPath, bestPath, ctcItem, searchBeams } from "../../kernels/host/decoding/ctc.ts";
 import { transpose } from "../array/move.ts";
 import { expandDims, identity } from "../array/view.ts";
 import { refuse, wholeArray } from "../host/arrays.ts";
