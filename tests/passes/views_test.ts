@@ -153,6 +153,21 @@ const CASES: readonly [string, readonly string[], Build][] = [
   ],
 ];
 
+type Range = readonly ["int8" | "uint8" | "int16" | "uint16", low: number, high: number];
+const cut = ([dtype, low, high]: Range): tf.Tensor =>
+  tf.neg(tf.cast(tf.cast(tf.clipByValue(tf.round(place([2], "x")), low, high), dtype), "float32"));
+/** Ranges that a dtype holds, and ranges beyond it at either end. */
+const HELD: readonly Range[] = [
+  ["int8", -128, 127],
+  ["uint8", 0, 255],
+  ["int16", -32768, 32767],
+  ["uint16", 0, 65535],
+];
+const BEYOND: readonly Range[] = HELD.flatMap(([dtype, low, high]): Range[] => [
+  [dtype, low - 1, high],
+  [dtype, low, high + 1],
+]);
+
 /** Graphs that must stay as they are. */
 const STAYS: readonly [string, Build][] = [
   ["levels of a program", () => tf.neg(tf.cast(levels(place([2, 3], "x")), "float32"))],
@@ -177,6 +192,7 @@ const STAYS: readonly [string, Build][] = [
     "heads that queries do not have",
     () => tf.matMul(place([1, 6, 3, 4], "x"), heads(place([2, 2, 5, 4], "y"), 3), false, true),
   ],
+  ...BEYOND.map((range): [string, Build] => [`a cast of ${range}`, () => fromFile(cut(range))]),
 ];
 
 const opsOf = (lines: readonly string[]): string[] =>
@@ -189,6 +205,13 @@ for (const [what, ops, build] of CASES) {
     assertEquals(opsOf(lines), ops, lines.join("\n"));
   });
 }
+
+Deno.test("simplifyViews() leaves out casts to every dtype that holds the values", () => {
+  for (const range of HELD) {
+    const lines = optimized(() => fromFile(cut(range)), ["views"]);
+    assertEquals(opsOf(lines), ["Round", "ClipByValue", "Neg"], lines.join("\n"));
+  }
+});
 
 Deno.test("simplifyViews() leaves alone what changes elements, or is not known", () => {
   for (const [what, build] of STAYS) {
