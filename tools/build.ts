@@ -12,6 +12,7 @@
 import { build, type BuildOptions, type Plugin, stop } from "esbuild";
 import { capture, run } from "./command.ts";
 import { type Config, enterRoot, read, readConfig, ROOT } from "./files.ts";
+import { commonJs } from "./package/common_js.ts";
 import { moduleTree, placeOf, TREE, withSideEffects } from "./package/module_tree.ts";
 import { buildOrt, buildTfjsCore } from "./package/stand_ins.ts";
 import { json, writeFiles } from "./package/write_files.ts";
@@ -160,12 +161,19 @@ async function code(
       metafile: true,
     });
     const modules = Object.keys(metafile.inputs);
+    // The codecs of images wait for a permission while they are loaded, which only modules can.
+    const required = entries.filter(({ file }) => file !== MODULES.file && file !== "image");
     const files = outputFiles.map(({ path, text }): [string, string] => [
       path.replace(/^.*[/\\]/, ""),
       path.endsWith(".js") ? withClassNames(text) : text,
     ]);
     return {
-      files: [...files, ...await moduleTree(modules, { ...COMMON, plugins: [WORKER] })],
+      files: [
+        ...files,
+        ...(await commonJs(required, { ...COMMON, plugins: [WORKER] }))
+          .map(([name, text]): [string, string] => [name, withClassNames(text)]),
+        ...await moduleTree(modules, { ...COMMON, plugins: [WORKER] }),
+      ],
       modules,
     };
   } finally {
@@ -179,7 +187,7 @@ async function code(
  */
 function withClassNames(text: string): string {
   return text.replaceAll(
-    /^var \w+ = class (_(\w+))(.*) \{$/gm,
+    /^ *(?:var )?\w+ = class (_(\w+))(.*) \{$/gm,
     (line, _, name) =>
       `${line} static { Object.defineProperty(this, "name", { value: "${name}", configurable: true }); }`,
   );
@@ -241,7 +249,7 @@ function denoConfig({ name, version, license, imports }: Config, entries: readon
     // A package.json beside it would have packages looked for in a node_modules folder.
     nodeModulesDir: "none",
     // The folder is ignored by git, and would be by `deno publish`.
-    publish: { exclude: ["!**/*", TREE] },
+    publish: { exclude: ["!**/*", TREE, "*.cjs"] },
   };
 }
 
@@ -279,6 +287,7 @@ function npmManifest(
         types: typesOf(entry),
         // Bundlers know this condition; Deno, Node and pages do not, and load few files.
         module: `./${placeOf(entry.source)}`,
+        ...(!/^(tfjs-core-|image$)/.test(entry.file) && { require: `./${entry.file}.cjs` }),
         default: `./${entry.file}.js`,
       }]),
     ),

@@ -34,7 +34,7 @@ export function declarations(entries: readonly string[]): Map<string, string> {
   const wanted = new Set(entries.map(declarationPath));
   for (const path of wanted) {
     const { text, imports } = rewriteImports(path, all.get(path)!);
-    made.set(path, path.startsWith("src/") ? withCategories(path, text) : text);
+    made.set(path, withGpuTypes(path.startsWith("src/") ? withCategories(path, text) : text));
     for (const path of imports) wanted.add(path);
   }
   return made;
@@ -95,6 +95,15 @@ function rewriteImports(path: string, source: string): { text: string; imports: 
     text = text.slice(0, edit.start) + edit.text + text.slice(edit.end);
   }
   return { text, imports };
+}
+
+/** Gives a file types of WebGPU of its own: those of the type libraries in use where these have them, as TypeScript's has from 6.0 on. */
+function withGpuTypes(text: string): string {
+  const used = ["GPUBuffer", "GPUDevice"].filter((name) => new RegExp(`\\b${name}\\b`).test(text));
+  const types = used.map((name) =>
+    `type ${name} = typeof globalThis extends { ${name}: { prototype: infer T } } ? T : object;\n`
+  );
+  return text + types.join("");
 }
 
 /** Says of each exported declaration in which category documentation lists it. */

@@ -18,6 +18,8 @@ const MORE = [
   "CHANGELOG.md",
   "ARCHITECTURE.md",
   "CONTRIBUTING.md",
+  "CODE_OF_CONDUCT.md",
+  "RELEASING.md",
   "SECURITY.md",
 ];
 

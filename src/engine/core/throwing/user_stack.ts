@@ -7,7 +7,7 @@ import { textOf } from "../thrown.ts";
  * user's bundle, where the library's lines look like the user's.
  */
 const HOME =
-  /^(.*\/)(?:engine\/core\/throwing\/user_stack\.[jt]s|weft-chunk-\w+\.js)$/.exec(import.meta.url)
+  /^(.*\/)(?:engine\/core\/throwing\/user_stack\.[jt]s|weft-chunk-\w+\.c?js)$/.exec(import.meta.url)
     ?.[1] ??
     null;
 

@@ -1,0 +1,37 @@
+/** The package's declarations in the oldest TypeScript that knows them, with its libraries checked: no `skipLibCheck`. */
+
+import { assertEquals } from "@std/assert";
+import oldest from "npm:typescript@5.7.3";
+import { buildPackage } from "../tools/build.ts";
+
+const CONSUMER = `
+import * as tf from "@weft/weft";
+const x: tf.Tensor = tf.tensor([[1, 2], [3, 4]]);
+const f = tf.function((y: tf.Tensor) => tf.sum(tf.square(y)));
+export const slope: tf.Tensor = tf.grad((y: tf.Tensor) => f(y) as tf.Tensor)(x);
+export const device: object = tf.webgpuDevice();
+`;
+
+Deno.test("TypeScript 5.7 knows the package's types, without skipLibCheck and without types of WebGPU", async () => {
+  const home = await Deno.realPath(await Deno.makeTempDir({ prefix: "weft_types_" }));
+  try {
+    await buildPackage(`${home}/node_modules/@weft/weft`);
+    await Deno.writeTextFile(`${home}/consumer.ts`, CONSUMER);
+    const program = oldest.createProgram([`${home}/consumer.ts`], {
+      module: oldest.ModuleKind.ESNext,
+      moduleResolution: oldest.ModuleResolutionKind.Bundler,
+      target: oldest.ScriptTarget.ESNext,
+      strict: true,
+      noEmit: true,
+      types: [],
+    });
+    const found = oldest.getPreEmitDiagnostics(program).map(({ file, messageText }) =>
+      `${file?.fileName.slice(home.length)}: ${
+        oldest.flattenDiagnosticMessageText(messageText, "\n")
+      }`
+    );
+    assertEquals(found, []);
+  } finally {
+    await Deno.remove(home, { recursive: true });
+  }
+});
