@@ -67,7 +67,7 @@ export class CheckpointManager {
   private constructor(
     checkpoint: Checkpoint,
     directory: string,
-    options: CheckpointManagerOptions,
+    options: CheckpointManagerOptions = {},
   ) {
     checkOptions(options);
     const { maxToKeep, keepCheckpointEveryNHours: hours, stepCounter, checkpointInterval } =

@@ -4,7 +4,7 @@ import { withInterpreter } from "../../engine/core/apply.ts";
 import { NotFoundError, ValueError } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import { isPlainObject } from "../../engine/core/nest.ts";
-import { optionCheck } from "../../engine/core/arguments.ts";
+import { optionCheck, wantList } from "../../engine/core/arguments.ts";
 import { checkpointFormat } from "../../library/io/checkpoint_format.ts";
 import {
   folderOf,
@@ -158,6 +158,7 @@ function assignIn(session: Session, v: Variable, value: NdArray): void {
 
 function byName(list: VarList): Map<string, Variable> {
   const out = new Map<string, Variable>();
+  if (!isPlainObject(list)) wantList(list, "varList", "Saver", "variables");
   const entries: [string, Variable][] = isPlainObject(list)
     ? Object.entries(list as Record<string, Variable>)
     : (list as readonly Variable[]).map((v) => [v.name, v]);

@@ -1,5 +1,5 @@
 /** Parts and turns of images: quarter turns, crops, pads, and random ones. */
-import { wantNumber } from "../../core/arguments.ts";
+import { wantList, wantNumber } from "../../core/arguments.ts";
 import { compose } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { shapeText } from "../../core/shape.ts";
@@ -193,6 +193,7 @@ export function randomFlipUpDown(image: TensorLike, seed?: Seed | null): Tensor 
  * ```
  */
 export function randomCrop(value: TensorLike, size: readonly number[], seed?: Seed | null): Tensor {
+  wantList(size, "size", "randomCrop", "numbers");
   return compose(() => {
     const x = asTensor(toInput(value, "value", "randomCrop")), shape = x.shape;
     if (shape.length !== size.length || size.some((n, i) => !(n >= 0 && n <= shape[i]))) {
