@@ -26,7 +26,8 @@ const NATIVE =
   /Cannot read propert|is not a function|Cannot destructure|is not iterable|not a constructor|convert a Symbol value|Maximum call|Cannot mix BigInt|Cannot use 'in'|private (?:field|member)/;
 
 /** Functions that change the process, or wait for a device. */
-const LEFT_OUT = /^(?:disposeVariables|ready|setBackend|tuneKernels|nextFrame|print|(?:dis|en)able\w+)$/;
+const LEFT_OUT =
+  /^(?:disposeVariables|ready|setBackend|tuneKernels|nextFrame|print|(?:dis|en)able\w+)$/;
 
 type Untyped = (...args: unknown[]) => unknown;
 
