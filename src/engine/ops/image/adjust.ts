@@ -238,6 +238,7 @@ function between(fn: string, low: number, high: number, seed?: Seed | null): Ten
 
 /** {@linkcode adjustBrightness} by a number from `-maxDelta` to `maxDelta`. Follows TensorFlow `tf.image.random_brightness`. */
 export function randomBrightness(image: TensorLike, maxDelta: number, seed?: Seed | null): Tensor {
+  wantNumber(maxDelta, "maxDelta", "randomBrightness");
   return compose(() =>
     adjustBrightness(image, between("randomBrightness", -maxDelta, maxDelta, seed))
   );
@@ -253,6 +254,7 @@ export function randomContrast(
 }
 /** {@linkcode adjustHue} by a number from `-maxDelta` to `maxDelta`. Follows TensorFlow `tf.image.random_hue`. */
 export function randomHue(image: TensorLike, maxDelta: number, seed?: Seed | null): Tensor {
+  wantNumber(maxDelta, "maxDelta", "randomHue");
   return compose(() => adjustHue(image, between("randomHue", -maxDelta, maxDelta, seed)));
 }
 /** {@linkcode adjustSaturation} by a number from `lower` to `upper`. Follows TensorFlow `tf.image.random_saturation`. */

@@ -194,6 +194,7 @@ export function randomFlipUpDown(image: TensorLike, seed?: Seed | null): Tensor 
  */
 export function randomCrop(value: TensorLike, size: readonly number[], seed?: Seed | null): Tensor {
   wantList(size, "size", "randomCrop", "numbers");
+  for (const n of size) wantNumber(n, "size", "randomCrop");
   return compose(() => {
     const x = asTensor(toInput(value, "value", "randomCrop")), shape = x.shape;
     if (shape.length !== size.length || size.some((n, i) => !(n >= 0 && n <= shape[i]))) {
