@@ -168,6 +168,18 @@ Deno.test("fuseAttention() makes one op of every mask in every layout", () => {
   }
 });
 
+Deno.test("fuseAttention() leaves a factor of the values beside the op", () => {
+  const lines = optimized(() => {
+    const [q, k, v] = ["q", "k", "v"].map((name) => tf.placeholder("float32", [B, N, D], name));
+    return tf.matMul(
+      tf.softmax(tf.matMul(tf.mul(q, 0.5), tf.div(k, 3), false, true)),
+      tf.mul(v, 2),
+    );
+  });
+  const ops = lines.flatMap((l) => / = (_\w+)\(/.exec(l)?.[1] ?? []);
+  assertEquals(ops, ["_FusedPointwise", "_FusedAttention"], lines.join("\n"));
+});
+
 /** Runs a case in a session, with its gradients where wanted. */
 async function run(
   pair: [string, string],

@@ -51,12 +51,12 @@ export function formOf(parts: Parts): { form: AttentionForm; inputs: IrValue[] }
   if (depth % 4 !== 0 || depth > MAX_DEPTH || out.shape!.at(-1) !== depth) return null;
   const rowsOf = (x: IrValue): Shape => x.shape!.slice(0, -1) as Shape;
   const query = queriesOf(q, rowsOf(product), depth);
-  const key = matricesOf(k, rowsOf(product), parts.kIsTurned, depth);
-  const value = matricesOf(v, rowsOf(out), !parts.vIsTurned, depth);
+  const key = matricesOf(viewsOf(k), k, rowsOf(product), [parts.kIsTurned, depth]);
+  const ofValues = viewsOf(v).filter(({ scale }) => scale === 1);
+  const value = matricesOf(ofValues, v, rowsOf(out), [!parts.vIsTurned, depth]);
   const result = resultOf(root, out);
   const masks = parts.masks.map(maskOf);
   if (!query || !key || !value || !result || masks.includes(null)) return null;
-  if (value.scale !== 1) return null;
   const all = [query, key, value, result, ...masks as (Rows & { column: number })[]];
   const lists = [product, logits, shares, out].map(rowsOf);
   const dims = refined([...lists, ...all.map(({ rows }) => rows.map((a) => a.dim))]);
@@ -131,8 +131,13 @@ function queriesOf(q: IrValue, rows: Shape, depth: number): Rows | null {
 }
 
 /** Returns the matrices of keys or values; `isRows`: their rows are the keys, else their columns. */
-function matricesOf(x: IrValue, rows: Shape, isRows: boolean, depth: number): Rows | null {
-  for (const view of viewsOf(x)) {
+function matricesOf(
+  views: readonly Strided[],
+  x: IrValue,
+  rows: Shape,
+  [isRows, depth]: readonly [boolean, number],
+): Rows | null {
+  for (const view of views) {
     const groups = grouped(view.axes, x.shape as Shape);
     if (groups === null || groups.length < 2) continue;
     const [time, row] = isRows ? groups.slice(-2) : groups.slice(-2).reverse();
