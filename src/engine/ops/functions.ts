@@ -47,6 +47,8 @@ export * from "./rows/dropout.ts";
 export * as signal from "./signal/signal.ts";
 export * from "./reduce/in_top_k.ts";
 export * from "./signal/spectral.ts";
+export * from "./signal/spectral_more.ts";
+export { extractPatches } from "./conv/patches.ts";
 /** Fourier transforms. */
 export * as spectral from "./signal/spectral.ts";
 export { bincount, denseBincount } from "./array/count.ts";

@@ -4,12 +4,20 @@ import { compose } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { cast } from "../array/cast.ts";
 import { gather } from "../array/gather.ts";
+import { transpose } from "../array/move.ts";
 import { pad } from "../array/pad.ts";
+import { tile } from "../array/repeat.ts";
+import { unsortedSegmentSum } from "../array/segment.ts";
+import { slice } from "../array/slice.ts";
+import { reshape } from "../array/view.ts";
 import { asTensor, shapeOfInput, toInput } from "../input.ts";
-import { mul } from "../pointwise/arithmetic.ts";
+import { divNoNan, mul } from "../pointwise/arithmetic.ts";
+import { square } from "../pointwise/power.ts";
+import { sum } from "../reduce/reduce.ts";
 import { cosineWindow } from "./cosine_window.ts";
-import { rfft } from "./spectral.ts";
+import { irfft, rfft } from "./spectral.ts";
 
 /**
  * Hann window: one minus a cosine, halved. TensorFlow `tf.signal.hann_window`.
@@ -118,5 +126,75 @@ export function stft(
     wantNumber(frameLength, "frameLength", "stft");
     const length = fftLength ?? 2 ** Math.ceil(Math.log2(frameLength));
     return rfft(mul(frame(signal, frameLength, frameStep), windowFn(frameLength)), length);
+  });
+}
+
+/**
+ * Adds up frames `[..., frames, frameLength]` that begin `frameStep` apart. TensorFlow `tf.signal.overlap_and_add`. Throws `ValueError`
+ * where the last two dimensions are unknown or the step is below 1.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.signal.overlapAndAdd([[1, 2, 3], [10, 20, 30]], 1).arraySync(), [1, 12, 23, 30]);
+ * ```
+ */
+export function overlapAndAdd(signal: TensorLike, frameStep: number): Tensor {
+  return compose(() => {
+    wantNumber(frameStep, "frameStep", "overlapAndAdd");
+    const x = asTensor(toInput(signal, "signal", "overlapAndAdd")), known = shapeOfInput(x);
+    const [frames, length] = known?.slice(-2) ?? [];
+    if (frames == null || length == null || !(frameStep >= 1)) {
+      throw new ValueError(
+        `Cannot add frames up: wanted known last dimensions and a step of 1 or more, received a step of ${frameStep}`,
+      );
+    }
+    const places = Int32Array.from(
+      { length: frames * length },
+      (_, i) => Math.floor(i / length) * frameStep + i % length,
+    );
+    const outer = known!.slice(0, -2).map((d) => d ?? -1);
+    const rows = transpose(reshape(x, [-1, frames * length]));
+    const at = new NdArray("int32", [places.length], places);
+    const sums = unsortedSegmentSum(rows, at, Math.max(0, (frames - 1) * frameStep + length));
+    return reshape(transpose(sums), [...outer, (frames - 1) * frameStep + length]);
+  });
+}
+
+/**
+ * Inverse of {@linkcode stft}, of the window that makes up for that of the transform: `windowFn` is the one {@linkcode stft} was given, and frames
+ * are divided by the sum of its squares. Follows TensorFlow `tf.signal.inverse_stft` with `inverse_stft_window_fn`. Throws `ValueError` as
+ * {@linkcode overlapAndAdd} does.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assert } from "@std/assert";
+ * const x = tf.randomNormal([32]), y = tf.signal.inverseStft(tf.signal.stft(x, 8, 4), 8, 4);
+ * assert(tf.max(tf.abs(tf.sub(tf.slice(x, 4, 24), tf.slice(y, 4, 24)))).item() < 1e-5);
+ * ```
+ */
+export function inverseStft(
+  stfts: TensorLike,
+  frameLength: number,
+  frameStep: number,
+  fftLength?: number | null,
+  windowFn: (length: number) => Tensor = hannWindow,
+): Tensor {
+  return compose(() => {
+    wantNumber(frameLength, "frameLength", "inverseStft");
+    wantNumber(frameStep, "frameStep", "inverseStft");
+    const length = fftLength ?? 2 ** Math.ceil(Math.log2(frameLength));
+    const whole = irfft(stfts, length), { rank } = whole;
+    const zeros = new Array<number>(rank).fill(0);
+    const frames = slice(whole, zeros, zeros.map((_, i) => i === rank - 1 ? frameLength : -1));
+    const window = cast(windowFn(frameLength), frames.dtype);
+    // Each sample is in as many windows as overlap there.
+    const turns = Math.ceil(frameLength / frameStep);
+    const padded = pad(square(window), [[0, turns * frameStep - frameLength]]);
+    const sums = tile(sum(reshape(padded, [turns, frameStep]), 0), [turns]);
+    const back = divNoNan(window, slice(sums, [0], [frameLength]));
+    return overlapAndAdd(mul(frames, back), frameStep);
   });
 }
