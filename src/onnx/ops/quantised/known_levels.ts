@@ -14,6 +14,15 @@ const FEW_ROWS = 12;
 /** Levels of a block in the form of products of few rows. */
 const BLOCK = 128;
 
+/** Side of the squares in which levels are transposed: they stay in the nearest cache. */
+const SIDE = 64;
+
+/** Sums below this are exact in float32. */
+const MOST_EXACT = 2 ** 24;
+
+/** Sums below this are within a half where levels are multiplied, which rounds each part of a sum to float32. */
+const MOST_NEAR = 2 ** 21;
+
 /** A matrix `[k, n]` of levels of 8 bits, with a zero point for all or one for each column. */
 export class KnownLevels {
   readonly #levels: NdArray;
@@ -21,10 +30,15 @@ export class KnownLevels {
   #centred: NdArray | null = null;
   #rows: readonly [levels: NdArray, scales: NdArray, zeros: NdArray] | null = null;
   #most: number | null = null;
+  #pieces: readonly KnownLevels[] | null = null;
 
-  constructor(levels: NdArray, zero: NdArray | null) {
+  constructor(
+    levels: NdArray,
+    zero: NdArray | null,
+    zeros: readonly number[] = zero === null ? [0] : Array.from(zero.data as Int8Array),
+  ) {
     this.#levels = levels;
-    this.#zeros = zero === null ? [0] : Array.from(zero.data as Int8Array);
+    this.#zeros = zeros.every((z) => z === zeros[0]) ? zeros.slice(0, 1) : zeros;
   }
 
   /** The levels relative to their zero points, float32. */
@@ -54,10 +68,39 @@ export class KnownLevels {
     return this.#most = sums.reduce((a, b) => Math.max(a, b), 0);
   }
 
+  /** Pieces of rows whose sums of products with levels of 8 bits float32 holds exactly. */
+  get pieces(): readonly KnownLevels[] {
+    if (this.#pieces !== null) return this.#pieces;
+    const count = Math.ceil(this.most * 255 / MOST_EXACT), { dtype, shape: [k, n] } = this.#levels;
+    if (count <= 1) return this.#pieces = [this];
+    const each = Math.ceil(k / count), pieces: KnownLevels[] = [];
+    for (let from = 0; from < k; from += each) {
+      const rows = Math.min(each, k - from), levels = this.#levels.data as Int8Array;
+      const part = levels.subarray(from * n, (from + rows) * n);
+      const own = new KnownLevels(new NdArray(dtype, [rows, n], part), null, this.#zeros);
+      pieces.push(...own.pieces);
+    }
+    return this.#pieces = pieces;
+  }
+
+  /** Number of rows. */
+  get rows(): number {
+    return this.#levels.shape[0];
+  }
+
   /** Multiplies rows of float32 by them: few rows read the levels themselves. */
   times(x: Tensor): Tensor {
+    return this.#times(x, true);
+  }
+
+  /** Multiplies rows of whole numbers of 8 bits by them: results are exact once they are rounded, for pieces. */
+  timesWhole(x: Tensor): Tensor {
+    return this.#times(x, this.most * 255 < MOST_NEAR);
+  }
+
+  #times(x: Tensor, byLevels: boolean): Tensor {
     const before = x.staticShape?.slice(0, -1), { constant } = interpreter();
-    const isFew = before !== undefined && !before.includes(null) &&
+    const isFew = byLevels && before !== undefined && !before.includes(null) &&
       sizeOf(before as number[]) <= FEW_ROWS;
     if (!isFew) return matMul(x, constant(this.centred), [x.staticShape?.length ?? 2, 2]);
     const isVector = before.length === 0, from = isVector ? tf.expandDims(x, 0) : x;
@@ -72,8 +115,13 @@ export class KnownLevels {
     const { dtype, shape: [k, n] } = this.#levels, levels = this.#levels.data as Int8Array;
     const blocks = Math.ceil(k / BLOCK), width = blocks * BLOCK, bytes = new Uint8Array(n * width);
     const lift = dtype === "int8" ? 128 : 0, zeros = this.#zeros;
-    for (let i = 0; i < k; i++) {
-      for (let j = 0, to = i; j < n; j++, to += width) bytes[to] = levels[i * n + j] + lift;
+    for (let from = 0; from < k; from += SIDE) {
+      for (let first = 0; first < n; first += SIDE) {
+        const end = Math.min(k, from + SIDE), last = Math.min(n, first + SIDE);
+        for (let j = first; j < last; j++) {
+          for (let i = from; i < end; i++) bytes[j * width + i] = levels[i * n + j] + lift;
+        }
+      }
     }
     const zeroOf = (j: number): number => zeros[zeros.length === 1 ? 0 : j] + lift;
     const each = zeros.length === 1

@@ -185,9 +185,11 @@ function matMulInteger(n: NodeCall): Tensor {
   const ranks = [n.rank(0), n.rank(1)] as const, depth = n.dims(1).at(-2) ?? null;
   const a = centred(n.x(0), n.has(2) ? byRow(n.x(2), ranks[0]) : null);
   const known = knownLevels(n, 1, 3);
-  // Sums that float32 holds; few rows round within them.
-  if (known !== null && known.most * 255 < 2 ** 24) {
-    return tf.cast(tf.round(known.times(a)), "int32");
+  if (known !== null) {
+    const { pieces } = known;
+    const parts = pieces.length === 1 ? [a] : tf.split(a, pieces.map((p) => p.rows), -1);
+    const sums = pieces.map((piece, i) => tf.cast(tf.round(piece.timesWhole(parts[i])), "int32"));
+    return sums.reduce((x, y) => tf.add(x, y));
   }
   const b = centred(n.x(1), n.has(3) ? oneOf(n.x(3)) : null);
   if (depth !== null && depth <= MOST_EXACT) return tf.cast(matMul(a, b, ranks), "int32");
