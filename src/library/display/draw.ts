@@ -50,7 +50,7 @@ export function toDot(graph: Drawable, options: DrawOptions = {}): string {
   ].join("\n");
 }
 
-const BOX = { width: 150, height: 40, across: 24, down: 30 };
+const BOX = { width: 160, height: 40, across: 24, down: 30 };
 
 function escaped(text: string): string {
   const entities: Record<string, string> = {
@@ -63,12 +63,12 @@ function escaped(text: string): string {
 }
 
 function cut(text: string): string {
-  return text.length > 19 ? `${text.slice(0, 18)}…` : text;
+  return text.length > 21 ? `${text.slice(0, 20)}…` : text;
 }
 
 /** Cuts names at their beginning, where those of one scope are alike. */
 function cutLeft(text: string): string {
-  return text.length > 22 ? `…${text.slice(-21)}` : text;
+  return text.length > 24 ? `…${text.slice(-23)}` : text;
 }
 
 /**
