@@ -9,7 +9,7 @@ import { findChromium, pathOf } from "../tools/browser.ts";
 import { buildSite, serveSite } from "../tools/site.ts";
 import { writeSection } from "./results.ts";
 
-/** Signs that a page has begun: an element, and a pattern of its text. */
+/** Signs that a page has begun: an element, and a pattern of its text. Pages that do nothing by themselves have that of the first. */
 const BEGUN: Readonly<Record<string, readonly [string, RegExp]>> = {
   index: ["main", /\w/],
   playground: ["status", / ms on /],
@@ -24,7 +24,7 @@ const ROUNDS = 7;
 const RESULTS = new URL("./RESULTS.md", import.meta.url);
 
 async function begun(page: Page, name: string): Promise<void> {
-  const [id, { source }] = BEGUN[name]!;
+  const [id, { source }] = BEGUN[name] ?? BEGUN.index!;
   await page.waitForFunction(
     ([id, source]) => {
       // Types here are Deno's; this function runs in the page.
