@@ -33,10 +33,12 @@ export const SUBPATHS: Readonly<Record<string, string>> = {
   "dist/ops/axis_util": BACKEND_UTIL,
   "dist/ops/broadcast_util": BACKEND_UTIL,
   "dist/ops/conv_util": BACKEND_UTIL,
+  "dist/ops/dropout_util": "src/tfjs/core/dropout_util.ts",
   "dist/ops/operation": ALL,
   "dist/ops/ops": ALL,
   "dist/ops/ops_for_converter": ALL,
   "dist/ops/slice_util": "src/tfjs/core/backend_util/slice.ts",
+  "dist/optimizers/optimizer": "src/tfjs/core/optimizer.ts",
   "dist/public/chained_ops/register_all_chained_ops": ALL,
   "dist/register_all_gradients": ALL,
   "dist/serialization": "src/tfjs/core/serialization.ts",
@@ -47,6 +49,7 @@ export const SUBPATHS: Readonly<Record<string, string>> = {
   "dist/test_util": "src/tfjs/core/test_util.ts",
   "dist/types": ALL,
   "dist/util": "src/tfjs/core/util/mod.ts",
+  "dist/util_base": "src/tfjs/core/util/mod.ts",
 };
 
 /** Our module for what a package imports: `@tensorflow/tfjs-core` or a subpath of it. Throws for a subpath that has none. */

@@ -7,16 +7,7 @@ import { assertEquals } from "@std/assert";
 import type { Any } from "../script/helpers.ts";
 import { uniform } from "../../bench/random.ts";
 import { fromFileUrl } from "../../tools/paths.ts";
-
-/** A package, and something to ask of it. */
-interface Case {
-  /** A file of it that says where the rest lies, and which loads nothing else: one must not load TensorFlow.js's engine here. */
-  readonly found: string;
-  /** The file that a bundler would begin with, from there. */
-  readonly entry: string;
-  /** Its report, as numbers. */
-  tell(pkg: Any, tf: Any, folder: URL): Promise<ArrayLike<number>>;
-}
+import { type Case, IMAGE_MODELS } from "./image_models.ts";
 
 const noise = (n: number, seed = 1): Float32Array => {
   const next = uniform(seed);
@@ -209,6 +200,7 @@ export const PACKAGES: Readonly<Record<string, Case>> = {
       return [...numbers(notes), ...numbers(frames), ...numbers(onsets)];
     },
   },
+  ...IMAGE_MODELS,
   ...Object.fromEntries(
     Object.entries(FACES).map(([name, { file, tell }]): [string, Case] => [`face-api's ${name}`, {
       found: "npm:@vladmandic/face-api@1.7.15/package.json",
@@ -225,8 +217,8 @@ export const PACKAGES: Readonly<Record<string, Case>> = {
 };
 
 async function folderOf({ found }: Case): Promise<URL> {
-  // Deno resolves what it has imported to a file.
-  await import(found, found.endsWith(".json") ? { with: { type: "json" } } : {});
+  // Deno resolves what it has imported to a file, also where the package then asks for folders, which Deno refuses.
+  await import(found, found.endsWith(".json") ? { with: { type: "json" } } : {}).catch(() => {});
   return new URL(".", import.meta.resolve(found));
 }
 

@@ -120,7 +120,10 @@ function recordingInside(
   tapes: readonly StepRecorder[],
 ): Call {
   let saved: Tensor[] | null = null;
-  const save: SaveFunction = (tensors) => void (saved = [...saved ?? [], ...tensors]);
+  // `f` may dispose what it has saved.
+  const save: SaveFunction = (tensors) => {
+    saved = [...saved ?? [], ...tensors.map((x) => x.isSymbolic ? x : identity(x))];
+  };
   const inside = new StepRecorder("all");
   for (const x of xs) inside.watch(x.id);
   const call = (xs: readonly Tensor[]): CustomGradResult => {

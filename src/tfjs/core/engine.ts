@@ -5,6 +5,9 @@
 import { currentRecorders } from "../../engine/core/apply.ts";
 import { newTensorId, Tensor, type TensorLike } from "../../engine/core/tensor.ts";
 import { customGrad } from "../../engine/autodiff/custom_grad.ts";
+import { type Shape, sizeOf } from "../../engine/core/shape.ts";
+import { concat, split } from "../../engine/ops/array/join.ts";
+import { reshape } from "../../engine/ops/array/view.ts";
 import { memory, type MemoryInfo } from "../../engine/runtime/eager/memory.ts";
 import {
   disposeVariables,
@@ -180,6 +183,10 @@ export class Engine {
   ): Tensor {
     return tensor(backend.readSync(dataId) as TensorLike, shape, dtype);
   }
+  /** Variables by name, as in {@linkcode EngineState}. */
+  get registeredVariables(): NamedVariableMap {
+    return this.state.registeredVariables;
+  }
   /** See `tf.variable`. */
   makeVariable(
     initialValue: Tensor,
@@ -264,16 +271,18 @@ function runRegistered(
   attrs: NamedAttrMap,
 ): Tensor | Tensor[] {
   const { backendName } = engine;
-  const config = getKernel(kernelName, backendName);
+  // Packages make the kernels of these two of ops, which run on a GPU as well.
+  const names = [backendName, "tensorflow", "cpu"];
+  const config = names.map((name) => getKernel(kernelName, name)).find((found) => found);
   if (config === undefined) {
     throw new Error(
       `Cannot run the kernel ${kernelName}: it is none of Weft's, and not registered for ${backendName}`,
     );
   }
   const { backend } = engine;
-  const compute = (): Tensor | Tensor[] => {
+  const compute = (given: NamedTensorMap): Tensor[] | Tensor => {
     const result = config.kernelFunc({
-      inputs: inputs as unknown as Record<string, TensorInfo>,
+      inputs: given as unknown as Record<string, TensorInfo>,
       backend,
       attrs,
     });
@@ -281,25 +290,32 @@ function runRegistered(
     return Array.isArray(result) ? result.map(make) : make(result);
   };
   const gradient = getGradient(kernelName);
-  if (gradient === undefined || !engine.isTapeOn()) return compute();
-  const names = Object.keys(inputs);
+  if (gradient === undefined || !engine.isTapeOn()) return compute(inputs);
+  const keys = Object.keys(inputs);
   const { saveAllInputs, inputsToSave = [], outputsToSave = [], gradFunc } = gradient;
-  return customGrad((...args) => {
-    const value = compute();
-    if (Array.isArray(value)) {
-      throw new Error(`Cannot differentiate kernel '${kernelName}': it has several outputs`);
-    }
-    const saved = (saveAllInputs ? names : inputsToSave).map((name) => inputs[name]);
+  // A function with a gradient has one value: several outputs are one vector on the way.
+  let shapes: readonly Shape[] | null = null;
+  const parts = (vector: Tensor): Tensor | Tensor[] => {
+    if (shapes === null) return vector;
+    const sizes = shapes.map(sizeOf);
+    return split(vector, sizes, 0).map((part, i) => reshape(part, shapes![i]));
+  };
+  const result = customGrad((...args) => {
+    const given = Object.fromEntries(keys.map((name, i) => [name, args[i] as Tensor]));
+    const made = compute(given), outputs = [made].flat();
+    shapes = Array.isArray(made) ? outputs.map(({ shape }) => shape) : null;
+    const saved = (saveAllInputs ? keys : inputsToSave).map((name) => given[name]);
     const save = args.at(-1) as (tensors: Tensor[]) => void;
-    save([...saved, ...outputsToSave[0] ? [value] : []]);
+    save([...saved, ...outputs.filter((_, i) => outputsToSave[i])]);
     return {
-      value,
+      value: Array.isArray(made) ? concat(made.map((each) => reshape(each, [-1])), 0) : made,
       gradFunc: (dy, kept) => {
-        const grads = gradFunc(dy, [...kept], attrs);
-        return names.map((name) => grads[name]());
+        const grads = gradFunc(parts(dy) as Tensor, [...kept], attrs);
+        return keys.map((name) => grads[name]());
       },
     };
-  })(...names.map((name) => inputs[name]));
+  })(...keys.map((name) => inputs[name]));
+  return parts(result);
 }
 
 /** The place where copies of TensorFlow.js look for the engine. */
@@ -313,3 +329,6 @@ scope._tfengine ??= ENGINE;
 export function engine(): Engine {
   return ENGINE;
 }
+
+// Packages import it by this path, as TensorFlow.js declares it here.
+export { add } from "./arithmetic.ts";
