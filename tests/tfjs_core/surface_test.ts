@@ -80,7 +80,7 @@ Deno.test("each subpath leads to a module that has the names of TensorFlow.js's"
 
 /** Names that only TensorFlow.js itself calls. */
 const NOT_OURS = new Set([
-  ...["getOrMakeEngine", "add", "setTensorTracker", "setOpHandler", "setDeprecationWarningFn"],
+  ...["getOrMakeEngine", "setTensorTracker", "setOpHandler", "setDeprecationWarningFn"],
   ...["getGlobalTensorClass", "isWebGLData", "isWebGPUData", "search"],
 ]);
 

@@ -10,6 +10,8 @@ export * as backend from "./backend.ts";
 export * as backend_util from "./backend_util/mod.ts";
 /** Slices. */
 export * as backend_util_slice from "./backend_util/slice.ts";
+/** Shapes of noise. */
+export * as dropout_util from "./dropout_util.ts";
 /** The engine. */
 export * as engine from "./engine.ts";
 /** Flags and the platform. */
@@ -32,3 +34,5 @@ export * as tensor_util_env from "./tensor_util_env.ts";
 export * as test_util from "./test_util.ts";
 /** Arrays, shapes, texts, assertions. */
 export * as util from "./util/mod.ts";
+/** The base class of optimizers. */
+export * as optimizer from "./optimizer.ts";
