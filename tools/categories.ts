@@ -72,7 +72,6 @@ const CATEGORIES: Readonly<Record<string, string>> = {
   "tfjs/": "TensorFlow.js",
   "tfjs/core/": "TensorFlow.js",
   "tfjs/exchange/": "TensorFlow.js",
-  "tfjs/keras/": "TensorFlow.js",
   "tfjs/graph_model/": "Models and files",
   "tfjs/keras/": "Models and files",
 };
