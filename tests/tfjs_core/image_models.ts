@@ -51,7 +51,7 @@ const constant = (name: string, dtype = "DT_FLOAT") => ({
 interface GraphOptions {
   /** Size of a step over the image. */
   readonly stride?: number;
-  /** What becomes of the maps of a head; by default they are the output. */
+  /** True where an output is the mean of a head's maps, false where it is the maps. */
   readonly mean?: boolean;
   /** Name of the input. */
   readonly input?: string;

@@ -6,8 +6,7 @@ import { currentRecorders } from "../../engine/core/apply.ts";
 import { newTensorId, Tensor, type TensorLike } from "../../engine/core/tensor.ts";
 import { customGrad } from "../../engine/autodiff/custom_grad.ts";
 import { type Shape, sizeOf } from "../../engine/core/shape.ts";
-import { concat, split } from "../../engine/ops/array/join.ts";
-import { reshape } from "../../engine/ops/array/view.ts";
+import { concat, reshape, split } from "../../../mod.ts";
 import { memory, type MemoryInfo } from "../../engine/runtime/eager/memory.ts";
 import {
   disposeVariables,
