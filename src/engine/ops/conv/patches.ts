@@ -1,4 +1,5 @@
 /** Patches of images and volumes. */
+import { wantList } from "../../core/arguments.ts";
 import { compose } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { shapeText } from "../../core/shape.ts";
@@ -47,9 +48,13 @@ export function extractPatches(
   images: TensorLike,
   sizes: readonly number[],
   strides: readonly number[] = sizes,
-  rates: readonly number[] = sizes.map(() => 1),
+  rates?: readonly number[],
   padding: "valid" | "same" = "valid",
 ): Tensor {
+  wantList(sizes, "sizes", "extractPatches", "numbers");
+  wantList(strides, "strides", "extractPatches", "numbers");
+  if (rates !== undefined) wantList(rates, "rates", "extractPatches", "numbers");
+  const within = rates ?? sizes.map(() => 1);
   return compose(() => {
     const x = asTensor(toInput(images, "images", "extractPatches")), shape = shapeOfInput(x);
     const extents = shape?.slice(1, -1) ?? [], isFit = shape?.length === 4 || shape?.length === 5;
@@ -60,7 +65,7 @@ export function extractPatches(
         }`,
       );
     }
-    for (const [name, list] of Object.entries({ sizes, strides, rates })) {
+    for (const [name, list] of Object.entries({ sizes, strides, rates: within })) {
       if (list.length === extents.length && list.every((n) => Number.isInteger(n) && n > 0)) {
         continue;
       }
@@ -73,7 +78,7 @@ export function extractPatches(
         `Error in extractPatches: padding must be "valid" or "same", received ${padding}`,
       );
     }
-    const axes = extents.map((n, k) => axisOf(n!, [sizes[k], strides[k], rates[k]], padding));
+    const axes = extents.map((n, k) => axisOf(n!, [sizes[k], strides[k], within[k]], padding));
     const around = axes.map(({ before, after }): [number, number] => [before, after]);
     const padded = around.flat().some((n) => n > 0) ? pad(x, [[0, 0], ...around, [0, 0]]) : x;
     const all = padded.shape, total = sizes.reduce((a, b) => a * b, 1);
@@ -81,7 +86,7 @@ export function extractPatches(
       const begin = new Array<number>(all.length).fill(0), end = [...all];
       let rest = i;
       for (let k = sizes.length - 1; k >= 0; k--) {
-        begin[k + 1] = rest % sizes[k] * rates[k];
+        begin[k + 1] = rest % sizes[k] * within[k];
         end[k + 1] = begin[k + 1] + (axes[k].count - 1) * strides[k] + 1;
         rest = Math.floor(rest / sizes[k]);
       }
