@@ -245,7 +245,7 @@ Deno.test("the package exports what its sources export, and classes keep their n
     const built = await import(`file://${home}/package/${file}`), own = await import(source.href);
     assertEquals(Object.keys(built).sort(), Object.keys(own).sort(), file);
     for (const [name, value] of Object.entries(own)) {
-      if (/^class\b/.test(String(value))) {
+      if (typeof value === "function" && /^class\b/.test(String(value))) {
         assertEquals(built[name].name, (value as { name: string }).name);
       }
     }
