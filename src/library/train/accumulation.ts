@@ -10,6 +10,23 @@ import { cond } from "../../engine/runtime/control/cond.ts";
 import type { Variable } from "../../engine/runtime/variables/variable.ts";
 import { after, type StepOperation } from "./step_graph.ts";
 
+/** Accumulation over so many steps. Rules of optimizers without it load no branches of graphs. */
+export interface Accumulation {
+  /** Number of steps of which the last one changes the variables, by the mean of their gradients. */
+  readonly period: number;
+  /** Adds a part of the mean. */
+  readonly addPart: typeof addPart;
+  /** Sets sums to zero. */
+  readonly clearSums: typeof clearSums;
+  /** Updates in the last step. */
+  readonly inLastStep: typeof inLastStep;
+}
+
+/** Makes an accumulation over `period` steps. */
+export function accumulationOf(period: number): Accumulation {
+  return { period, addPart, clearSums, inLastStep };
+}
+
 /** Adds one of `period` parts of a mean to the sum. */
 export function addPart(
   sum: Variable,

@@ -2,6 +2,7 @@
 import { wrongArgument } from "../../engine/core/arguments.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { ValueError } from "../../engine/core/errors.ts";
+import { accumulationOf } from "./accumulation.ts";
 import { Optimizer, type OptimizerParts } from "./optimizer.ts";
 import { type PartStage, partStage, type Stage } from "./stages.ts";
 import type { Transformation } from "./transforms.ts";
@@ -118,5 +119,5 @@ export function accumulate(optimizer: Optimizer, steps: number): ChainOptimizer 
     );
   }
   const { rule, ...parts } = optimizer.parts;
-  return new ChainOptimizer({ ...parts, rule: { ...rule, accumulates: steps } });
+  return new ChainOptimizer({ ...parts, rule: { ...rule, accumulates: accumulationOf(steps) } });
 }

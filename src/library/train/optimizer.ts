@@ -16,6 +16,7 @@ import { dispose, tidy } from "../../engine/runtime/eager/tensor.ts";
 import { isTracing } from "../../engine/runtime/variables/known_variables.ts";
 import { Variable } from "../../engine/runtime/variables/variable.ts";
 import type { VariableState } from "../../engine/runtime/variables/variable_state.ts";
+import type { Accumulation } from "./accumulation.ts";
 import type { Arithmetic } from "./arithmetic.ts";
 import { LearningRate } from "./learning_rate.ts";
 import { gradientPairs, type NamedGradients } from "./named_gradients.ts";
@@ -53,8 +54,8 @@ export interface OptimizerRule extends SlotPlan {
   readonly after?: readonly Stage[];
   /** The update op: inputs are the variable, the slots, the scalars and the gradient. */
   readonly update?: OpDef;
-  /** Number of steps of which the last one changes the variables, by the mean of their gradients. Default 1. */
-  readonly accumulates?: number;
+  /** Accumulation of gradients over several steps. Default none. */
+  readonly accumulates?: Accumulation;
   /** Attributes of the update op. Default: none. */
   readonly attrs?: (options: OptimizerConfig) => Attrs;
   /** The update op's scalars. Default: the learning rate. */
@@ -153,7 +154,9 @@ export abstract class Optimizer {
    * `ValueError` where the rate is a function of the step.
    */
   get learningRate(): number {
-    return this.#rate.after(() => Math.floor(this.iterations / (this.#rule.accumulates ?? 1)));
+    return this.#rate.after(() =>
+      Math.floor(this.iterations / (this.#rule.accumulates?.period ?? 1))
+    );
   }
   set learningRate(rate: number) {
     this.#rate.set(rate);

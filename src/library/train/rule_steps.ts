@@ -6,7 +6,6 @@ import { cast } from "../../engine/ops/array/cast.ts";
 import { dense, IndexedSlices } from "../../engine/ops/array/indexed_slices.ts";
 import { ApplyGradientDescent } from "../../engine/ops/state/optimizer_updates.ts";
 import type { Variable } from "../../engine/runtime/variables/variable.ts";
-import { addPart, clearSums, inLastStep } from "./accumulation.ts";
 import type { LearningRate, MakeScalars, RateNumbers } from "./learning_rate.ts";
 import type { OptimizerConfig, OptimizerRule } from "./optimizer.ts";
 import { descendRows, gradientOfRows, rowsOf, sharesOfRows, writeRows } from "./row_updates.ts";
@@ -59,7 +58,7 @@ export class RuleSteps {
 
   /** Number of steps of which one changes the variables, by the mean of their gradients. */
   get #period(): number {
-    return this.#rule.accumulates ?? 1;
+    return this.#rule.accumulates?.period ?? 1;
   }
 
   /** The slots of all stages; names that repeat are numbered. */
@@ -99,7 +98,9 @@ export class RuleSteps {
   ): (StepOperation | null)[] {
     const period = this.#period;
     const scalars = rate.scalars({ done, period, make: this.#scalars });
-    if (period === 1) return this.#update(trained, scalars);
+    const accumulation = this.#rule.accumulates;
+    if (!accumulation || period === 1) return this.#update(trained, scalars);
+    const { addPart, clearSums, inLastStep } = accumulation;
     const sums = trained.map(({ slots: [sum] }) => sum);
     const added = trained.map(({ gradient }, i) => addPart(sums[i], gradient, period));
     const update = (): (StepOperation | null)[] => {

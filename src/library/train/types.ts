@@ -1,4 +1,5 @@
 /** Types that the signatures of optimizers mention. */
+export type { Accumulation } from "./accumulation.ts";
 export type { Arithmetic } from "./arithmetic.ts";
 export type { NamedGradients, NamedTensor } from "./named_gradients.ts";
 export type {
