@@ -15,11 +15,14 @@ export interface Accumulation {
   /** Number of steps of which the last one changes the variables, by the mean of their gradients. */
   readonly period: number;
   /** Adds a part of the mean. */
-  readonly addPart: typeof addPart;
+  readonly addPart: (sum: Variable, gradient: Tensor, period: number) => StepOperation | null;
   /** Sets sums to zero. */
-  readonly clearSums: typeof clearSums;
+  readonly clearSums: (
+    sums: readonly Variable[],
+    done: readonly (StepOperation | null)[],
+  ) => (StepOperation | null)[];
   /** Updates in the last step. */
-  readonly inLastStep: typeof inLastStep;
+  readonly inLastStep: (done: Variable, period: number, update: () => void) => StepOperation;
 }
 
 /** Makes an accumulation over `period` steps. */
