@@ -15,11 +15,11 @@ interface Limits {
 
 const PAGE: Readonly<Record<string, Limits>> = {
   add: { first: 54, whole: 90, loads: ["vectors"] },
-  mlp: { first: 87, whole: 128, loads: ["vectors"] },
-  mlp_webgpu: { first: 87, whole: 141, loads: ["webgpu_device"] },
-  ort: { first: 296, whole: 296, loads: [] },
-  ort_webgpu: { first: 296, whole: 390, loads: ["webgpu_device", "window_kernels"] },
-  all: { first: 398, whole: 398, loads: [] },
+  mlp: { first: 90, whole: 132, loads: ["vectors"] },
+  mlp_webgpu: { first: 90, whole: 146, loads: ["webgpu_device"] },
+  ort: { first: 358, whole: 358, loads: [] },
+  ort_webgpu: { first: 358, whole: 460, loads: ["webgpu_device", "window_kernels"] },
+  all: { first: 424, whole: 424, loads: [] },
 };
 
 let home = "";

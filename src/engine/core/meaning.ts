@@ -123,6 +123,8 @@ export type Meaning =
     readonly of: "windows" | "channels";
     readonly gives: "result" | "input gradient" | "filter gradient";
   } & SumsMeaning
+  /** Attention, or all steps of a recurrent network. */
+  | { readonly kind: "sequence"; readonly kernel: SequenceKernel }
   /** An op like no other: devices know its kernel by this name. */
   | { readonly kind: "special"; readonly kernel: SpecialKernel }
   /** Nothing that passes or devices know. */
@@ -141,9 +143,11 @@ export interface SumsMeaning {
   /** The problem of the op without epilogue, with the epilogue that the attributes ask for; null where no kernel knows it. */
   readonly asFused?: (problem: Problem) => Problem | null;
 }
+/** Kernels of sequences. */
+export type SequenceKernel = "attention" | "recurrence";
+
 /** Kernels of ops that are like no other. */
 export type SpecialKernel =
-  | "attention"
   | "band part"
   | "column sums"
   | "first equal"
@@ -152,7 +156,6 @@ export type SpecialKernel =
   | "onto rows"
   | "pick"
   | "place"
-  | "recurrence"
   | "shift"
   | "upper bound";
 

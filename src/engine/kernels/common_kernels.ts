@@ -1,6 +1,6 @@
 /** GPU kernels of all ops but those of windows and images. */
 import type { GpuVariant } from "../core/dispatch.ts";
-import type { RowProgram, SpecialKernel } from "../core/meaning.ts";
+import type { RowProgram, SequenceKernel, SpecialKernel } from "../core/meaning.ts";
 import { fillVariants } from "./copy/fill.ts";
 import { gatherVariants } from "./copy/gather.ts";
 import { exchangeVariants } from "./copy/join.ts";
@@ -43,7 +43,6 @@ const ROWS: Readonly<Record<RowProgram, readonly GpuVariant[]>> = {
 };
 
 const SPECIAL: Readonly<Record<SpecialKernel, readonly GpuVariant[]>> = {
-  "attention": ATTENTION_VARIANTS,
   "band part": BAND_PART_VARIANTS,
   "column sums": columnSumVariants,
   "first equal": firstEqualVariants,
@@ -52,9 +51,14 @@ const SPECIAL: Readonly<Record<SpecialKernel, readonly GpuVariant[]>> = {
   "onto rows": ontoVariants,
   "pick": pickVariants,
   "place": placeVariants,
-  "recurrence": RECURRENCE_VARIANTS,
   "shift": shiftVariants,
   "upper bound": searchVariants(true),
+};
+
+/** The variants of sequences. */
+const SEQUENCES: Readonly<Record<SequenceKernel, readonly GpuVariant[]>> = {
+  "attention": ATTENTION_VARIANTS,
+  "recurrence": RECURRENCE_VARIANTS,
 };
 
 /** By kind. */
@@ -77,6 +81,7 @@ export const kernels: Pick<
   | "rows"
   | "row steps"
   | "product"
+  | "sequence"
   | "special"
 > = {
   "pointwise": pointwiseVariants,
@@ -96,5 +101,6 @@ export const kernels: Pick<
   "rows": ({ program }) => ROWS[program],
   "row steps": rowStepVariants,
   "product": (meaning) => meaning.of ? LEVELS_VARIANTS : sumVariants(MATMUL_VARIANTS, meaning),
+  "sequence": ({ kernel }) => SEQUENCES[kernel],
   "special": ({ kernel }) => SPECIAL[kernel],
 };

@@ -1,23 +1,30 @@
 /** Weft's ops without a public function, and small helpers of rules. Modules of ops that rules and passes name alone are loaded here. */
-import "../../engine/ops/rows/attention.ts";
 import "../../tensorflow/ops/bits.ts";
 import "../../tensorflow/ops/scatter_fold.ts";
 import { apply, apply1, type OpInput } from "../../engine/core/apply.ts";
 import { type DType, DTYPES } from "../../engine/core/dtype.ts";
-import { type Attrs, lookupOp } from "../../engine/core/op.ts";
+import { type Attrs, lookupOp, type OpDef } from "../../engine/core/op.ts";
+import { FusedAttention } from "../../engine/ops/rows/attention.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { NodeCall } from "../build/node_call.ts";
 import type { Rule } from "../build/rule.ts";
 import * as tf from "../build/tf.ts";
 
+/** Ops that passes make where their modules are loaded: named as values, a bundler keeps them for models, and pages without any leave them out. */
+const MADE = [FusedAttention];
+
+function opNamed(op: string): OpDef {
+  return lookupOp(op) ?? MADE.find(({ name }) => name === op)!;
+}
+
 /** Applies an op of Weft's by name. */
 export function put(op: string, inputs: readonly OpInput[], attrs?: Attrs): Tensor[] {
-  return apply(lookupOp(op)!, inputs, attrs);
+  return apply(opNamed(op), inputs, attrs);
 }
 
 /** Applies an op of Weft's with one output by name. */
 export function put1(op: string, inputs: readonly OpInput[], attrs?: Attrs): Tensor {
-  return apply1(lookupOp(op)!, inputs, attrs);
+  return apply1(opNamed(op), inputs, attrs);
 }
 
 /** True for floating-point dtypes. */

@@ -21,11 +21,15 @@ import { sum } from "../../engine/ops/reduce/reduce.ts";
 import "../../engine/ops/host/examples.ts";
 import "../../engine/ops/text/all.ts";
 import "../ops/bits.ts";
-import "../../engine/ops/image/box_ops.ts";
+import {
+  CombinedNonMaxSuppression,
+  DRAWN_BOXES,
+  NonMaxSuppressionWithOverlaps,
+} from "../../engine/ops/image/box_ops.ts";
 import "../ops/csv.ts";
 import "../ops/fake_quant.ts";
 import "../ops/numeric.ts";
-import "../../engine/ops/rows/ctc.ts";
+import { CTCBeamSearchDecoder, CTCGreedyDecoder, CTCLoss } from "../../engine/ops/rows/ctc.ts";
 import "../ops/philox.ts";
 import "../ops/quantize.ts";
 import "../ops/quantized.ts";
@@ -305,10 +309,20 @@ function entryOf(op: string): OpEntry | undefined {
   return Object.hasOwn(OP_TABLE, op) ? OP_TABLE[op] : undefined;
 }
 
+/** Ops of files whose modules pages without files leave out: named as values, a bundler keeps them here alone. */
+const NAMED = [
+  CTCBeamSearchDecoder,
+  CTCGreedyDecoder,
+  CTCLoss,
+  CombinedNonMaxSuppression,
+  ...DRAWN_BOXES,
+  NonMaxSuppressionWithOverlaps,
+];
+
 /** The op of ours that a node of this op is, where no rule applies; undefined for none. */
 export function opNamed(op: string): ReturnType<typeof lookupOp> {
-  const entry = entryOf(op);
-  return lookupOp(entry !== undefined && "op" in entry ? entry.op : op);
+  const entry = entryOf(op), name = entry !== undefined && "op" in entry ? entry.op : op;
+  return lookupOp(name) ?? NAMED.find((def) => def.name === name);
 }
 
 /** The rule by which a node is written in others; undefined where it stands as it is, as it does once the op is one of ours. */

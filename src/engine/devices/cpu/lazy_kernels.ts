@@ -24,7 +24,7 @@ cpuKernels.loadFrom({
   "product": vectors,
   "arg reduce": selections,
   "top": selections,
-  "special": sequences,
+  "sequence": sequences,
   "window": windows,
   "convolution": windows,
   "neighbors": windows,

@@ -4,9 +4,7 @@ import { prepareAttention } from "./rows/attention.ts";
 import { prepareRecurrence } from "./rows/recurrence.ts";
 
 /** By kind. */
-export const kernels: Pick<CpuKernels, "special"> = {
-  "special": (engine, problem, { kernel }) => {
-    if (kernel === "attention") return prepareAttention(engine, problem);
-    return kernel === "recurrence" ? prepareRecurrence(engine, problem) : null;
-  },
+export const kernels: Pick<CpuKernels, "sequence"> = {
+  "sequence": (engine, problem, { kernel }) =>
+    kernel === "attention" ? prepareAttention(engine, problem) : prepareRecurrence(engine, problem),
 };

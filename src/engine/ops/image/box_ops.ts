@@ -13,7 +13,7 @@ import { knownInts } from "../array/view.ts";
 import { refuse, wholeArray } from "../host/arrays.ts";
 import { overlapOf, suppress } from "../../kernels/host/image/boxes.ts";
 
-const NonMaxSuppressionWithOverlaps = defineOp({
+export const NonMaxSuppressionWithOverlaps: OpDef = defineOp({
   name: "NonMaxSuppressionWithOverlaps",
   inputs: [
     "overlaps: float32",
@@ -62,7 +62,7 @@ function slots(
   return perClass === undefined || classes === null ? null : Math.min(total, perClass * classes);
 }
 
-const CombinedNonMaxSuppression = defineOp({
+export const CombinedNonMaxSuppression: OpDef = defineOp({
   name: "CombinedNonMaxSuppression",
   inputs: [
     "boxes: float32",
@@ -180,43 +180,45 @@ function draw(images: NdArray, boxes: NdArray, { colours, out }: {
   }
 }
 
-const [DrawBoundingBoxes, DrawBoundingBoxesV2] = [[], ["colors: float32"]].map((colours): OpDef => {
-  const name = colours.length === 0 ? "DrawBoundingBoxes" : "DrawBoundingBoxesV2";
-  return defineOp({
-    name,
-    inputs: ["images: T", "boxes: float32", ...colours],
-    outputs: ["output: T"],
-    attrs: ["T: {float32, float16} = float32"],
-    infer: ([images, boxes, colors]) => {
-      const of = mergeShapes(images.shape, [null, null, null, null])!;
-      mergeShapes(boxes.shape, [of[0], null, 4]);
-      if (colors) mergeShapes(colors.shape, [null, null]);
-      return [of];
-    },
-    grad: null,
-    cpu: ([images, boxes, colors], [out]) => {
-      const depth = images.shape[3];
-      if (![1, 3, 4].includes(depth)) {
-        refuse(`Channel depth should be either 1 (GRY), 3 (RGB), or 4 (RGBA), received ${depth}`);
-      }
-      if (colors && colors.shape[1] < depth) {
-        refuse(
-          `colors must have equal or more channels than the image provided: [${colors.shape}] for ${depth}`,
+/** `DrawBoundingBoxes`, and its second version, which takes colours. */
+export const DRAWN_BOXES: readonly OpDef[] = [[], ["colors: float32"]]
+  .map((colours): OpDef => {
+    const name = colours.length === 0 ? "DrawBoundingBoxes" : "DrawBoundingBoxesV2";
+    return defineOp({
+      name,
+      inputs: ["images: T", "boxes: float32", ...colours],
+      outputs: ["output: T"],
+      attrs: ["T: {float32, float16} = float32"],
+      infer: ([images, boxes, colors]) => {
+        const of = mergeShapes(images.shape, [null, null, null, null])!;
+        mergeShapes(boxes.shape, [of[0], null, 4]);
+        if (colors) mergeShapes(colors.shape, [null, null]);
+        return [of];
+      },
+      grad: null,
+      cpu: ([images, boxes, colors], [out]) => {
+        const depth = images.shape[3];
+        if (![1, 3, 4].includes(depth)) {
+          refuse(`Channel depth should be either 1 (GRY), 3 (RGB), or 4 (RGBA), received ${depth}`);
+        }
+        if (colors && colors.shape[1] < depth) {
+          refuse(
+            `colors must have equal or more channels than the image provided: [${colors.shape}] for ${depth}`,
+          );
+        }
+        const [rows, each] = colors?.shape ?? [0, 0];
+        const given = Array.from(
+          { length: rows },
+          (_, i) => (colors.data as Float32Array).subarray(i * each, (i + 1) * each),
         );
-      }
-      const [rows, each] = colors?.shape ?? [0, 0];
-      const given = Array.from(
-        { length: rows },
-        (_, i) => (colors.data as Float32Array).subarray(i * each, (i + 1) * each),
-      );
-      const grey = COLOURS.map(([, ...rest]) => [1, ...rest]);
-      draw(images, boxes, {
-        colours: given.length > 0 ? given : depth === 1 ? grey : COLOURS,
-        out,
-      });
-    },
+        const grey = COLOURS.map(([, ...rest]) => [1, ...rest]);
+        draw(images, boxes, {
+          colours: given.length > 0 ? given : depth === 1 ? grey : COLOURS,
+          out,
+        });
+      },
+    });
   });
-});
 
 /**
  * Draws the outlines of boxes `[batch, n, 4]`, as `[y1, x1, y2, x2]` in parts of height and width, on images `[batch, height, width, depth]`;
@@ -239,8 +241,8 @@ export function drawBoundingBoxes(
   const fn = "drawBoundingBoxes";
   const inputs = [toFloatInput(images, "images", fn), toFloatInput(boxes, "boxes", fn)];
   return colors === null
-    ? apply1(DrawBoundingBoxes, inputs)
-    : apply1(DrawBoundingBoxesV2, [...inputs, toFloatInput(colors, "colors", fn)]);
+    ? apply1(DRAWN_BOXES[0], inputs)
+    : apply1(DRAWN_BOXES[1], [...inputs, toFloatInput(colors, "colors", fn)]);
 }
 
 /**

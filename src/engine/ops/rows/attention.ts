@@ -25,7 +25,7 @@ const Attention: OpDef = defineOp({
     if (causal && n != null && m != null && n > m) throw noKeySeen(n, m);
     return [attentionShape(q, k, v)];
   },
-  meaning: { kind: "special", kernel: "attention" },
+  meaning: { kind: "sequence", kernel: "attention" },
   expand: (
     [q, k, v],
     { scale, causal },
@@ -33,7 +33,7 @@ const Attention: OpDef = defineOp({
 });
 
 /** Attention whose operands and result a plan reads and writes where they lie. */
-defineOp({
+export const FusedAttention: OpDef = defineOp({
   name: "_FusedAttention",
   portable: { never: "only plans make it" },
   inputs: ["query: T", "key: T", "value: T", "masks: Tmasks"],
@@ -41,7 +41,7 @@ defineOp({
   attrs: ["T: floating", "Tmasks: list(type)", "form: form"],
   infer: (_, { form }) => [(form as AttentionOf).shape],
   grad: null,
-  meaning: { kind: "special", kernel: "attention" },
+  meaning: { kind: "sequence", kernel: "attention" },
   cpu: attentionCpu,
 });
 

@@ -36,7 +36,7 @@ function blankOf(classes: number, blank: number): number {
   );
 }
 
-const CTCLoss: OpDef = defineOp({
+export const CTCLoss: OpDef = defineOp({
   name: "_CTCLoss",
   portable: { never: "TensorFlow's ops of this loss take labels that are sparse" },
   inputs: ["logits: T", "labels: int32", "label_length: int32", "logit_length: int32"],
@@ -117,7 +117,7 @@ function batchOf([x, lengths]: readonly Spec[]): number | null {
   return mergeShapes([batch], lengths.shape)![0];
 }
 
-const CTCGreedyDecoder: OpDef = defineOp({
+export const CTCGreedyDecoder: OpDef = defineOp({
   name: "CTCGreedyDecoder",
   inputs: ["inputs: T", "sequence_length: int32"],
   outputs: [...DECODED, "log_probability: T"],
@@ -143,7 +143,7 @@ const CTCGreedyDecoder: OpDef = defineOp({
   },
 });
 
-const CTCBeamSearchDecoder: OpDef = defineOp({
+export const CTCBeamSearchDecoder: OpDef = defineOp({
   name: "CTCBeamSearchDecoder",
   inputs: ["inputs: T", "sequence_length: int32"],
   outputs: [

@@ -60,7 +60,7 @@ const Recurrence: OpDef = defineOp({
       throw new ValueError(`Cannot run ${cell} over shapes that do not fit: ${shapes}`);
     }
   },
-  meaning: { kind: "special", kernel: "recurrence" },
+  meaning: { kind: "sequence", kernel: "recurrence" },
   expand: (inputs, attrs) => {
     const [x, weights, ...more] = inputs.map(asTensor), [gates, states] = SIZES[cellOf(attrs)];
     const { step, parts } = composed(weights, more[states] ?? null, attrs);
