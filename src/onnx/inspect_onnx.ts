@@ -1,10 +1,17 @@
 /** inspectOnnx: describes a model's file without running it. */
+import { optionCheck } from "../engine/core/arguments.ts";
 import type { FileSource } from "../library/io/source.ts";
 import { missingOps } from "./build/walk.ts";
 import { allNodes, opName } from "./file/graph.ts";
 import { type OnnxFile, readModel, type ReadOptions } from "./file/read_model.ts";
 import type { ValueType } from "./file/types.ts";
 import { lookupOp } from "./ops/table.ts";
+
+const checkOptions = optionCheck<ReadOptions>("inspectOnnx", {
+  externalData: true,
+  onProgress: true,
+  signal: true,
+});
 
 /** The description of a model's file. */
 export interface OnnxInspection {
@@ -45,6 +52,7 @@ export async function inspectOnnx(
   source: FileSource,
   options: ReadOptions = {},
 ): Promise<OnnxInspection> {
+  checkOptions(options);
   return inspect(await readModel(source, options));
 }
 

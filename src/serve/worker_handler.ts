@@ -102,7 +102,8 @@ export function answerFrom(handler: Handler): void {
   scope.addEventListener("message", async ({ data }) => {
     const { id } = data;
     if (data.kind === "abort") return running.get(id)?.abort();
-    const { url, method, headers, body } = data, controller = new AbortController();
+    const { url, method, body } = data, controller = new AbortController();
+    const headers = [...data.headers];
     running.set(id, controller);
     // A body that is a stream wants this member, which not all types of requests know.
     const init = { method, headers, body, signal: controller.signal, duplex: "half" };

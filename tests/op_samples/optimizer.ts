@@ -82,6 +82,20 @@ function transforms(): OpSample[] {
       const v1 = 0.875 * v + 0.125 * g * g, u = g / sqrt(v1 + epsilon);
       return [Math.sign(beta1 * m + (1 - beta1) * u), v1, beta2 * m + (1 - beta2) * u];
     }),
+    // More buffers than the least adapters bind at once.
+    ...updates(3, 0, {
+      ...{ n: 4, m: 0 },
+      parts: chain([
+        ["rms", { decay: 0.875, epsilon }],
+        ["lion", { beta1, beta2 }],
+        ["sign"],
+        ["trace", { decay: 0.5, nesterov: false }],
+      ]),
+    }, ([, v, m, t, g]) => {
+      const v1 = 0.875 * v + 0.125 * g * g, u = g / sqrt(v1 + epsilon);
+      const t1 = 0.5 * t + Math.sign(beta1 * m + (1 - beta1) * u);
+      return [t1, v1, beta2 * m + (1 - beta2) * u, t1];
+    }),
     ...updates(
       1,
       1,

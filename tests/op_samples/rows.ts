@@ -47,6 +47,7 @@ export const ROW_OPS: SampleTable = {
   _Attention: [
     sample([any(1, 2, 2, 4), any(1, 3, 2, 4), any(1, 3, 2, 4)], { scale: 0.5 }),
     sample([any(2, 3, 1, 8), any(2, 3, 1, 8), any(2, 3, 1, 8)], { scale: 0.5, causal: true }),
+    sample([any(1, 9, 1, 4), any(1, 9, 1, 4), any(1, 9, 1, 4)], { scale: 0.5, causal: true }),
   ],
   _LayerNorm: layers.map((l) => sample([l.x, l.scale, l.vector], EPSILON)),
   _LayerNormGrad: layers.map((l) => sample([l.x, l.x, l.scale], EPSILON, { gpuUlps: 512 })),

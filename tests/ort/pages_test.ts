@@ -31,7 +31,12 @@ const TRANSFORMERS = (name: string): string =>
 const DECODING = `
   import { decode } from "${new URL("decode.ts", import.meta.url).pathname}";
   globalThis.run = (name, options) => decode(options, 12);`;
-const PICTURES = 'import { run } from "./pictures.mjs"; globalThis.run = run;';
+const PICTURES = `
+  import Ocr from "@gutenye/ocr-browser";
+  import * as imgly from "@imgly/background-removal";
+  import * as ort from "onnxruntime-web";
+  import { run } from "./pictures.mjs";
+  globalThis.run = (name, options) => run({ Ocr, imgly, ort }, name, options);`;
 
 /** A program of a page. */
 interface Program {

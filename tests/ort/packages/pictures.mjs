@@ -1,7 +1,6 @@
 // Programs of pages over packages that look at pictures: reading text, removing backgrounds, and onnxruntime's own images.
-import Ocr from "@gutenye/ocr-browser";
-import { removeBackground, segmentForeground } from "@imgly/background-removal";
-import * as ort from "onnxruntime-web";
+// The page that runs them has the packages.
+let Ocr, imgly, ort;
 
 /** Letters as rows of points, so that no font of a system makes a difference. */
 const LETTERS = {
@@ -87,12 +86,12 @@ async function background({ publicPath, device }) {
   };
   const picture = await toBlob(gradient(64, 48));
   const output = { format: "image/x-rgba8", quality: 1 };
-  const raw = await segmentForeground(picture, { ...config, output });
+  const raw = await imgly.segmentForeground(picture, { ...config, output });
   const bytes = new Uint8Array(await raw.arrayBuffer());
   return {
     type: raw.type,
     mask: [...bytes.filter((_, i) => i % 97 === 3)],
-    removed: await pixelsOf(await removeBackground(picture, config)),
+    removed: await pixelsOf(await imgly.removeBackground(picture, config)),
   };
 }
 
@@ -149,7 +148,8 @@ async function images() {
 const PROGRAMS = { ocr, background, images };
 
 /** Runs a program over onnxruntime, whose own files lie at `wasm`. */
-export async function run(name, { wasm, ...options }) {
+export async function run(packages, name, { wasm, ...options }) {
+  ({ Ocr, imgly, ort } = packages);
   if (wasm !== undefined) ort.env.wasm.wasmPaths = new URL(wasm, location.href).href;
   return await PROGRAMS[name](options);
 }

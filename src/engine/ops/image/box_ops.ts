@@ -230,7 +230,7 @@ export const DRAWN_BOXES: readonly OpDef[] = [[], ["colors: float32"]]
  * import * as tf from "@weft/weft";
  * import { assertEquals } from "@std/assert";
  * const y = tf.image.drawBoundingBoxes(tf.zeros([1, 3, 3, 1]), [[[0, 0, 1, 1]]], [[1]]);
- * assertEquals(y.arraySync().flat(3), [1, 1, 1, 1, 0, 1, 1, 1, 1]);
+ * assertEquals(Array.from(y.dataSync()), [1, 1, 1, 1, 0, 1, 1, 1, 1]);
  * ```
  */
 export function drawBoundingBoxes(

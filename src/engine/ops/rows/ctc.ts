@@ -277,7 +277,7 @@ function wantLogits(logits: OpInput, fn: string): void {
  * import { assertEquals } from "@std/assert";
  * const logits = tf.oneHot(tf.tensor([[0], [0], [2], [1]], [4, 1], "int32"), 3);
  * const { decoded: [path] } = tf.ctcGreedyDecoder(logits, [4]);
- * assertEquals(Array.from(path.values.dataSync() as BigInt64Array, Number), [0, 1]);
+ * assertEquals(Array.from(path.values.dataSync(), Number), [0, 1]);
  * ```
  */
 export function ctcGreedyDecoder(
