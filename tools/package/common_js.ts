@@ -1,8 +1,7 @@
 /**
- * The package for programs that `require` it: one file that holds all entries, each loaded when it is asked for, so that they share
- * their registries, and a small file for each.
- *
- * Node 20.19 and later can require modules; others, and tools that know CommonJS alone, need this.
+ * The package for programs that `require` it: a small file for each entry that requires its module, as Node 20.19 and later can. For
+ * others, and for tools that know CommonJS alone, one file holds all entries, each loaded when it is asked for, so that they share
+ * their registries.
  *
  * @module
  */
@@ -41,9 +40,16 @@ export async function commonJs(
     define: { "import.meta.main": "false", "import.meta.url": "__filename" },
     write: false,
   });
+  // Where modules can be required, a program that imports the library too gets the same one.
   const own = entries.map(({ file }): [string, string] => [
     `${file}.cjs`,
-    `module.exports = require("./${WHOLE}").entries[${JSON.stringify(file)}]();\n`,
+    `try {
+  module.exports = require("./${file}.js");
+} catch (error) {
+  if (!/^ERR_REQUIRE_(ESM|ASYNC_MODULE)$/.test(error.code)) throw error;
+  module.exports = require("./${WHOLE}").entries[${JSON.stringify(file)}]();
+}
+`,
   ]);
   return [[WHOLE, outputFiles![0]!.text], ...own];
 }
