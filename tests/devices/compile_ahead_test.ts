@@ -91,3 +91,24 @@ testOnDevices(
     );
   },
 );
+
+testOnDevices(
+  "compile() takes arguments in place of specs, composites, and several in turn",
+  async () => {
+    const scaled = tf.function((x: tf.Tensor, by: tf.Tensor) => tf.mul(tf.acosh(tf.cosh(x)), by), {
+      inputSignature: [tf.TensorSpec([null]), tf.TensorSpec([])],
+    });
+    await scaled.compile(tf.ones([19]), 2 as unknown as tf.Tensor);
+    await scaled.compile(tf.TensorSpec([23]), tf.TensorSpec([]));
+    for (const length of [19, 23]) {
+      const x = tf.ones([length]), by = tf.scalar(2);
+      const { pipelinesCreated } = await tf.profile(async () => void await scaled(x, by).data());
+      assertEquals(pipelinesCreated, 0);
+    }
+    await assertRejects(() => scaled.compile("no", 2), TypeError);
+    const sums = tf.function((x: tf.RaggedTensor) => tf.sum(tf.square(x.values as tf.Tensor)));
+    const ragged = tf.ragged.constant([[1, 2], [3]]) as tf.RaggedTensor;
+    await sums.compile(ragged);
+    assertEquals(sums(ragged).item(), 14);
+  },
+);

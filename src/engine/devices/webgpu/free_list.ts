@@ -48,13 +48,6 @@ export class FreeList<T extends Listed> {
     return found;
   }
 
-  /** Removes all entries and returns them, claimed ones too. */
-  clear(): T[] {
-    const all = this.#heap.splice(0);
-    for (const entry of all) entry.isListed = false;
-    return all;
-  }
-
   /** All entries, claimed ones too. */
   get entries(): readonly T[] {
     return this.#heap;

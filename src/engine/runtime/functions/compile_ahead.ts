@@ -1,30 +1,20 @@
 /** Kernels that a function will need, prepared before its first call. */
-import type { Device, PreparedKernel } from "../../core/device.ts";
+import type { PreparedKernel } from "../../core/device.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { type ConcreteSpec, isConcreteSpec, type Spec } from "../../core/tensor_spec.ts";
-import { bodiesOf, type FuncGraph } from "../../graph/func_graph.ts";
-import { AddV2, Sub } from "../../ops/pointwise/arithmetic.ts";
+import { bodiesOf } from "../../graph/func_graph.ts";
 import { defaultDevice } from "../devices/devices.ts";
 import { specOf } from "../eager/launch_cache.ts";
 import { prepareLaunch } from "../eager/launch.ts";
-import type { Plan, PlanStep } from "../plan/plan.ts";
+import type { PlanStep } from "../plan/plan.ts";
+import { COMBINE } from "../plan/segment_layout.ts";
 import { VariableHandle, type VariableState } from "../variables/variable_state.ts";
-import {
-  AssignAddVariableOp,
-  AssignSubVariableOp,
-  ReadVariableOp,
-} from "../variables/variable_ops.ts";
+import { ReadVariableOp } from "../variables/variable_ops.ts";
 import type { OpDef } from "../../core/op.ts";
 import { ConcreteFunction } from "./concrete_function.ts";
 
 /** A spec, or undefined where it is not known before the run. */
 type Known = ConcreteSpec | undefined;
-
-/** The ops that updates of variables compute. */
-const COMBINE: ReadonlyMap<OpDef, OpDef> = new Map([
-  [AssignAddVariableOp, AddV2],
-  [AssignSubVariableOp, Sub],
-]);
 
 /** Prepared kernels, which keep their compiled programs alive, as long as their function lives. */
 const prepared = new WeakMap<ConcreteFunction, PreparedKernel[]>();
@@ -37,16 +27,14 @@ export async function compileAhead(
   concrete: ConcreteFunction,
   specs: readonly Spec[],
 ): Promise<void> {
-  const device = defaultDevice(), kernels: PreparedKernel[] = [];
-  const prepare = (): void =>
-    prepareBody(concrete, specs.map(known), { device, kernels, depth: 0 });
+  const device = defaultDevice(), kernels = prepared.get(concrete) ?? [];
+  const prepare = (): void => prepareBody(concrete, specs.map(known), { kernels, depth: 0 });
   const compiled = device.ahead === undefined ? prepare() : device.ahead(prepare);
   prepared.set(concrete, kernels);
   await compiled;
 }
 
 interface Context {
-  readonly device: Device;
   readonly kernels: PreparedKernel[];
   readonly depth: number;
 }
@@ -75,7 +63,7 @@ function prepareBody(
     else if (value instanceof VariableHandle) constants[slot] = value.resource;
   }
   for (const step of plan.steps) {
-    const outputs = prepareStep(step, { plan, specs, constants, context });
+    const outputs = prepareStep(step, { specs, constants, context });
     const { node } = step;
     step.outputs.forEach((slot, i) => {
       specs[slot] = outputs?.[i] ?? known(node.outputs[i]);
@@ -84,7 +72,6 @@ function prepareBody(
 }
 
 interface Body {
-  readonly plan: Plan;
   readonly specs: readonly Known[];
   readonly constants: readonly (NdArray | VariableState | undefined)[];
   readonly context: Context;
@@ -133,7 +120,7 @@ function prepareCalled(
   specs: readonly Known[],
   { depth, ...context }: Context,
 ): void {
-  const { inputs, captures } = body.graph as FuncGraph, count = inputs.length + captures.length;
+  const { inputs, captures } = body.graph, count = inputs.length + captures.length;
   const given = specs.slice(Math.max(0, specs.length - count));
   const fits = given.length === count &&
     [...inputs, ...captures.map(({ inner }) => inner)]

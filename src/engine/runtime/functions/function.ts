@@ -30,6 +30,7 @@ import {
   patternOf,
   signatureBinding,
   type SignatureSpec,
+  specsGiven,
 } from "./function_binding.ts";
 import { endingRecordings } from "../eager/tensor.ts";
 import { Variable } from "../variables/variable.ts";
@@ -282,7 +283,7 @@ class Tracer {
 
   async compile(args: readonly unknown[]): Promise<void> {
     const { concrete } = this.#traceFor(args), { inputs } = concrete.graph;
-    const { specs } = bindArguments(args);
+    const specs = specsGiven(args, this.#options.inputSignature);
     if (args.length > 0 && !fitsSpecs(specs, inputs)) {
       throw new TypeError(
         `Cannot compile ${this.#name} for ${specsText(specs)}: it takes ${

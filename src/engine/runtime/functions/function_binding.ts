@@ -132,6 +132,18 @@ export function signatureBinding(signature: readonly Nest<SignatureSpec>[]): Bin
   };
 }
 
+/** Returns the specs of arguments, or specs in their place. Under a signature primitives are inputs too. */
+export function specsGiven(
+  args: readonly unknown[],
+  signature: readonly Nest<SignatureSpec>[] | undefined,
+): readonly Spec[] {
+  const isSpec = (v: unknown) => v instanceof TensorSpecClass || v instanceof CompositeSpec;
+  if (!signature || args.length === 0 || flatten<unknown>(args as Nest<unknown>).some(isSpec)) {
+    return bindArguments(args).specs;
+  }
+  return bindToSignature(args, signature).inputs.map(specOf);
+}
+
 /** Throws the error of a failed binding. */
 export type Fail = (why: string) => never;
 

@@ -53,7 +53,7 @@ export function layOut(
 }
 
 /** The op that an update of a variable computes. */
-const COMBINE: ReadonlyMap<OpDef, OpDef> = new Map([
+export const COMBINE: ReadonlyMap<OpDef, OpDef> = new Map([
   [AssignAddVariableOp, AddV2],
   [AssignSubVariableOp, Sub],
 ]);
