@@ -109,16 +109,7 @@ fn main(
     }
     //#end
     //#if WIDE_B && !TRANS_B
-    //#for first = 0; first < BN * BK / 4; first += THREADS
-    //#let rest = BN * BK / 4 - first
-    if (lidx < rest) { //#if rest < THREADS
-    //: { //#if rest >= THREADS
-      let t = lidx + first; let bi = t % COLUMN_BLOCKS; let bk = t / COLUMN_BLOCKS;
-      let at = c0 + bi * 4u; let k = kt + bk;
-      let v = in1[at + k]; //#include matmul/blocks.wgsl line BUFFER = in1; LOAD = load_b; BASE = 0u; STRIDE = p.ldb; EXTENT = p.n; INNER = false
-      sb[bk][bi] = v;
-    }
-    //#end
+    sb[0][0] = vec4<Acc>(); //#include matmul/blocks.wgsl panel BUFFER = in1; LOAD = load_b; BASE = 0u; STRIDE = p.ldb; EXTENT = p.n; INNER = false; SIDE = BN; BLOCKS = COLUMN_BLOCKS; ORIGIN = c0; PANEL = sb
     //#else
     //#for first = 0; first < BN * BK / 16; first += THREADS
     //#let rest = BN * BK / 16 - first

@@ -3,23 +3,41 @@
 // all steps lie before k1.
 
 alias Acc = f32; //#param Type of the sums.
+const BK = 32u; //#param Steps of the sums that are staged at once.
+const THREADS = 64u; //#param Invocations of a workgroup.
 const i = 0u; //#index
 const q = 0u; //#lane
+const first = 0u; //#index
+const rest = 64u; //#index
 
 @group(0) @binding(0) var<storage, read> BUFFER: array<vec4<f32>>;
 const BASE = 0u;
 const STRIDE = 8u;
 const EXTENT = 8u;
 const INNER = 0;
+const SIDE = 32u;
+const BLOCKS = 8u;
+const ORIGIN = 0u;
+var<workgroup> PANEL: array<array<vec4<f32>, 8>, 32>;
 fn LOAD(x: vec4<f32>) -> vec4<f32> { return x; }
 
-// Four elements of one step, where they are contiguous: at and EXTENT are those of the axis beside the sums.
-fn line(k: u32, k1: u32, at: u32) {
-  //#piece line BUFFER LOAD BASE STRIDE EXTENT INNER
-  //#if INNER
-  //: let v = LOAD(BUFFER[BASE + min(at, EXTENT - 4u) / 4u + k * STRIDE]);
-  //#else
-  let v = select(vec4<Acc>(), LOAD(BUFFER[BASE + min(at, EXTENT - 4u) / 4u + min(k, k1 - 1u) * STRIDE]), k < k1);
+// Copies a panel of BK steps whose elements are contiguous beside the sums: SIDE of them from ORIGIN on, as BLOCKS vectors, each
+// invocation every THREADSth vector.
+fn panel(kt: u32, k1: u32, lidx: u32) {
+  //#piece panel BUFFER LOAD BASE STRIDE EXTENT INNER SIDE BLOCKS ORIGIN PANEL
+  //#for first = 0; first < SIDE * BK / 4; first += THREADS
+  //#let rest = SIDE * BK / 4 - first
+  if (lidx < rest) { //#if rest < THREADS
+  //: { //#if rest >= THREADS
+    let t = lidx + first; let bi = t % BLOCKS; let bk = t / BLOCKS;
+    let at = ORIGIN + bi * 4u; let k = kt + bk;
+    //#if INNER
+    //: let v = LOAD(BUFFER[BASE + min(at, EXTENT - 4u) / 4u + k * STRIDE]);
+    //#else
+    let v = select(vec4<Acc>(), LOAD(BUFFER[BASE + min(at, EXTENT - 4u) / 4u + min(k, k1 - 1u) * STRIDE]), k < k1);
+    //#end
+    PANEL[bk][bi] = v;
+  }
   //#end
   //#end
 }

@@ -98,16 +98,7 @@ fn main(
     if (kt + BK <= k1) { //#if inner == 0
     //: else { //#if inner == 1
       //#if TRANS_A && WIDE_A
-      //#for first = 0; first < BM * BK / 4; first += THREADS
-      //#let rest = BM * BK / 4 - first
-      if (lidx < rest) { //#if rest < THREADS
-      //: { //#if rest >= THREADS
-        let t = lidx + first; let bi = t % ROW_BLOCKS; let bk = t / ROW_BLOCKS;
-        let at = r0 + bi * 4u; let k = kt + bk;
-        let v = in0[at + k]; //#include matmul/blocks.wgsl line BUFFER = in0; LOAD = load_a; BASE = p.abase + za; STRIDE = p.lda; EXTENT = p.m; INNER = inner == 0
-        sa[bk][bi] = v;
-      }
-      //#end
+      sa[0][0] = vec4<Acc>(); //#include matmul/blocks.wgsl panel BUFFER = in0; LOAD = load_a; BASE = p.abase + za; STRIDE = p.lda; EXTENT = p.m; INNER = inner == 0; SIDE = BM; BLOCKS = ROW_BLOCKS; ORIGIN = r0; PANEL = sa
       //#else
       //#for first = 0; first < BM * BK / 16; first += THREADS
       //#let rest = BM * BK / 16 - first
@@ -125,16 +116,7 @@ fn main(
       //#end
       //#end
       //#if WIDE_B && !TRANS_B
-      //#for first = 0; first < BN * BK / 4; first += THREADS
-      //#let rest = BN * BK / 4 - first
-      if (lidx < rest) { //#if rest < THREADS
-      //: { //#if rest >= THREADS
-        let t = lidx + first; let bi = t % COLUMN_BLOCKS; let bk = t / COLUMN_BLOCKS;
-        let at = c0 + bi * 4u; let k = kt + bk;
-        let v = in1[at + k]; //#include matmul/blocks.wgsl line BUFFER = in1; LOAD = load_b; BASE = p.bbase + zb; STRIDE = p.ldb; EXTENT = p.n; INNER = inner == 0
-        sb[bk][bi] = v;
-      }
-      //#end
+      sb[0][0] = vec4<Acc>(); //#include matmul/blocks.wgsl panel BUFFER = in1; LOAD = load_b; BASE = p.bbase + zb; STRIDE = p.ldb; EXTENT = p.n; INNER = inner == 0; SIDE = BN; BLOCKS = COLUMN_BLOCKS; ORIGIN = c0; PANEL = sb
       //#else
       //#for first = 0; first < BN * BK / 16; first += THREADS
       //#let rest = BN * BK / 16 - first
