@@ -27,6 +27,15 @@ function moduleGraph(): Promise<ModuleGraph> {
   return cached ??= readModuleGraph([...new Set([...entryPoints(), ...sources])]);
 }
 
+Deno.test("the top of the repository holds what belongs there", () => {
+  const known =
+    /^(bench|docs|examples|shaders|src|tests|tools|\.\w+|[A-Z]+\.md|LICENSE|CITATION\.cff|(deno|import_map)\.json|deno\.lock|mod\.ts)$/;
+  const { success, stdout } = new Deno.Command("git", { args: ["ls-files", "-z"] }).outputSync();
+  if (!success) return; // An unpacked archive has no list of its files.
+  const tops = new Set(new TextDecoder().decode(stdout).split("\0").map((f) => f.split("/")[0]));
+  report("These files were written by a mistake", [...tops].filter((f) => f && !known.test(f)));
+});
+
 Deno.test("every module loads", async () => {
   const { errors } = await moduleGraph();
   report("These modules cannot be loaded", [...errors].map(([file, error]) => `${file}: ${error}`));
