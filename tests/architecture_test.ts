@@ -29,7 +29,7 @@ function moduleGraph(): Promise<ModuleGraph> {
 
 Deno.test("the top of the repository holds what belongs there", () => {
   const known =
-    /^(bench|docs|examples|shaders|src|tests|tools|\.\w+|[A-Z]+\.md|LICENSE|CITATION\.cff|(deno|import_map)\.json|deno\.lock|mod\.ts)$/;
+    /^(bench|docs|examples|shaders|src|tests|tools|\.\w+|[A-Z_]+\.md|LICENSE|CITATION\.cff|(deno|import_map)\.json|deno\.lock|mod\.ts)$/;
   const { success, stdout } = new Deno.Command("git", { args: ["ls-files", "-z"] }).outputSync();
   if (!success) return; // An unpacked archive has no list of its files.
   const tops = new Set(new TextDecoder().decode(stdout).split("\0").map((f) => f.split("/")[0]));
