@@ -6,7 +6,8 @@
  * JSR cannot be reached the assertions come from tests/npm_only, where there is no WebGPU adapter a
  * software one is installed if the system lets us, and what then still cannot run is listed.
  *
- * What several files build stands in one folder, `WEFT_TEST_BUILT` (see tests/built.ts).
+ * Where no files are named, those of a folder run in groups (test_groups.ts). What several files build stands in
+ * one folder, `WEFT_TEST_BUILT` (see tests/built.ts).
  * Tests see `WEFT_TEST_WEBGPU=1` or `0` and name the half that needs an adapter "… [webgpu]".
  * `WEFT_REQUIRE_WEBGPU=1` makes it an error that there is no adapter.
  *
@@ -17,6 +18,7 @@ import { describeAdapter, findOrInstallAdapter } from "./adapter.ts";
 import { prepareWebGpu } from "./environment.ts";
 import { enterRoot, exists } from "./files.ts";
 import { chooseImports } from "./jsr.ts";
+import { writeTestGroups } from "./test_groups.ts";
 import { type SkippedTest, TestOutput } from "./test_output.ts";
 
 /** Marks the tests that need a WebGPU adapter, at the end of their names. */
@@ -47,7 +49,8 @@ async function main(given: string[]): Promise<number> {
       ...TEST_FLAGS,
       ...given.includes("--serial") ? [] : ["--parallel"],
       ...imports.args,
-      ...withDefaultFiles(args),
+      ...args,
+      ...namesFiles(args) ? [] : await writeTestGroups("tests", built),
     ],
     env: {
       WEFT_TEST_BUILT: built,
@@ -80,12 +83,12 @@ async function main(given: string[]): Promise<number> {
   return code !== 0 ? code : isMissing ? 1 : 0;
 }
 
-/** Adds the tests folder unless the arguments name files themselves. */
-function withDefaultFiles(args: string[]): string[] {
+/** True where the arguments name what is to run: files then run each by itself. */
+function namesFiles(args: string[]): boolean {
   const given = args[0] === "--" ? args.slice(1) : args;
   const isFile = (arg: string, i: number) =>
     !arg.startsWith("-") && given[i - 1] !== "--filter" && (exists(arg) || /\*|\.ts$/.test(arg));
-  return given.some(isFile) ? given : [...given, "tests/"];
+  return given.some(isFile);
 }
 
 /** Lists the tests that did not run: first those that want an adapter, then the others. */
