@@ -7,6 +7,8 @@ import { capture } from "../tools/command.ts";
 import { generate as generateModules } from "../tools/modules.ts";
 import { documentsOf, importersOf } from "../tools/dev/nearest.ts";
 import { generate } from "../tools/shaders.ts";
+import { list } from "../tools/files.ts";
+import { groupTests } from "../tools/test_groups.ts";
 import { TestOutput } from "../tools/test_output.ts";
 
 function readOutput(text: string): TestOutput {
@@ -183,4 +185,15 @@ Deno.test("deno task kernel prints and times the kernels of a call", async () =>
   const wrong = await call("nosuch", "2");
   assertEquals(wrong.code, 2);
   assertMatch(wrong.stderr, /Cannot call "nosuch": tf has no function of that name/);
+});
+
+Deno.test("groupTests() takes each file of tests once, and at most ten of a folder together", () => {
+  const { groups, alone } = groupTests("tests");
+  const files = [...groups.flatMap((group) => group.files), ...alone];
+  assertEquals(files.toSorted(), list("tests", "_test.ts"));
+  for (const { name, files } of groups) {
+    const folders = new Set(files.map((file) => file.split("/")[1]));
+    assertEquals([folders.size, files.length <= 10], [1, true], name);
+  }
+  assertEquals(alone.includes("tests/display/display_test.ts"), true);
 });

@@ -1,4 +1,5 @@
 /** Output of `console.log`, `JSON.stringify` and pictures. */
+// Runs alone: its snapshots lie beside it.
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { assertSnapshot } from "@std/testing/snapshot";

@@ -1,4 +1,5 @@
 /** The stand-ins for `@std/testing` do what the tests take from the originals. */
+// Runs alone: its snapshots lie beside it.
 
 import { assertEquals, AssertionError, assertRejects, assertThrows } from "./assert.ts";
 import { assertSpyCalls, spy, stub } from "./mock.ts";

@@ -89,6 +89,7 @@ function serviceSource(
 }
 
 dataService.provide((source, options) => {
+  wantObject(options, "options", "Dataset.distribute");
   checkServiceOptions(options);
   return serviceSource(source, { options, dataset: exportDataset(source), length: source.size });
 });
