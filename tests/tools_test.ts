@@ -8,7 +8,7 @@ import { generate as generateModules } from "../tools/modules.ts";
 import { documentsOf, importersOf } from "../tools/dev/nearest.ts";
 import { generate } from "../tools/shaders.ts";
 import { list } from "../tools/files.ts";
-import { groupTests } from "../tools/test_groups.ts";
+import { groupTests } from "../tools/structure/test_groups.ts";
 import { TestOutput } from "../tools/test_output.ts";
 
 function readOutput(text: string): TestOutput {

@@ -6,7 +6,7 @@
  * JSR cannot be reached the assertions come from tests/npm_only, where there is no WebGPU adapter a
  * software one is installed if the system lets us, and what then still cannot run is listed.
  *
- * Where no files are named, those of a folder run in groups (test_groups.ts). What several files build stands in
+ * Where no files are named, those of a folder run in groups (structure/test_groups.ts). What several files build stands in
  * one folder, `WEFT_TEST_BUILT` (see tests/built.ts).
  * Tests see `WEFT_TEST_WEBGPU=1` or `0` and name the half that needs an adapter "… [webgpu]".
  * `WEFT_REQUIRE_WEBGPU=1` makes it an error that there is no adapter.
@@ -18,7 +18,7 @@ import { describeAdapter, findOrInstallAdapter } from "./adapter.ts";
 import { prepareWebGpu } from "./environment.ts";
 import { enterRoot, exists } from "./files.ts";
 import { chooseImports } from "./jsr.ts";
-import { writeTestGroups } from "./test_groups.ts";
+import { writeTestGroups } from "./structure/test_groups.ts";
 import { type SkippedTest, TestOutput } from "./test_output.ts";
 
 /** Marks the tests that need a WebGPU adapter, at the end of their names. */

@@ -31,7 +31,7 @@ import {
 } from "../proto/checkpoint_pb.ts";
 import type { DataType } from "../proto/tensor_pb.ts";
 import { writeBytes } from "../../library/io/file_writer.ts";
-import { pathOf } from "../../library/io/files.ts";
+import { fileOf } from "../../library/io/files.ts";
 import { fileSystem, openParts, type PartReader } from "../../library/io/random_access.ts";
 import { sliceKey } from "./slice_key.ts";
 import { readSource } from "../../library/io/source.ts";
@@ -83,7 +83,7 @@ export interface Checkpoint {
  * ```
  */
 export async function readCheckpoint(prefix: string | URL): Promise<Checkpoint> {
-  const path = pathOf(prefix);
+  const path = fileOf(prefix);
   const { bytes, name } = await readSource(`${path}.index`);
   const [first, ...rest] = readTable(bytes, name);
   if (first === undefined || first.key.length > 0) {
@@ -289,7 +289,7 @@ export async function writeCheckpoint(
   values: Readonly<Record<string, TensorLike | NdArray>>,
 ): Promise<void> {
   wantObject(values, "values", "writeCheckpoint");
-  const path = pathOf(prefix);
+  const path = fileOf(prefix);
   const sorted = Object.entries(values).map(([key, value]) => ({
     key: encoder.encode(key),
     value,

@@ -14,7 +14,7 @@ import { placeholder } from "../../engine/ops/graph_ops.ts";
 import type { TracedFunction } from "../../engine/runtime/functions/function.ts";
 import { Variable } from "../../engine/runtime/variables/variable.ts";
 import { writeCheckpoint } from "./checkpoint.ts";
-import { pathOf } from "../../library/io/files.ts";
+import { fileOf } from "../../library/io/files.ts";
 import {
   CollectionDef_BytesListSchema,
   CollectionDefSchema,
@@ -70,7 +70,7 @@ const checkOptions = optionCheck<SaveOptions>("saveModel", {
  */
 export async function saveModel(folder: string | URL, options: SaveOptions): Promise<void> {
   checkOptions(options);
-  const path = pathOf(folder).replace(/\/$/, "");
+  const path = fileOf(folder).replace(/\/$/, "");
   const signatures = Object.entries(options?.signatures ?? {});
   if (signatures.length === 0) {
     throw new ValueError("Cannot save a model: it has no signatures, wanted { signatures: { … } }");

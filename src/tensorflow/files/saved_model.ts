@@ -22,7 +22,7 @@ import { GraphResources } from "../graph/resources.ts";
 import type { ScriptFunctions } from "../graph/scripts.ts";
 import type { Variable } from "../../engine/runtime/variables/variable.ts";
 import { readCheckpoint } from "./checkpoint.ts";
-import { pathOf } from "../../library/io/files.ts";
+import { fileOf } from "../../library/io/files.ts";
 import { fileWithin, isRemote } from "../../library/io/within.ts";
 import { filesWithin } from "../graph_def/files_within.ts";
 import "./checkpoint_ops.ts";
@@ -91,7 +91,7 @@ export async function loadSavedModel(
   options: LoadOptions = {},
 ): Promise<LoadedModel> {
   checkOptions(options);
-  const path = pathOf(folder).replace(/\/$/, "");
+  const path = fileOf(folder).replace(/\/$/, "");
   const meta = await readMetaGraph(path, options.tags ?? ["serve"]);
   const model = naming(path, () => new Model(path, meta, options));
   try {

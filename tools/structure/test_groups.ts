@@ -5,7 +5,7 @@
  * @module
  */
 
-import { list, read, ROOT } from "./files.ts";
+import { list, read, ROOT } from "../files.ts";
 
 /** Files of one group: more of them would leave one processor alone with the last group. */
 const MOST = 10;
