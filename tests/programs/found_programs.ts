@@ -247,4 +247,31 @@ export const FOUND_PROGRAMS: readonly Program[] = [
     }],
     "outputs": [1],
   },
+  // session of a file
+  {
+    "inputs": [{ "dtype": "float16", "shape": [1, 1, 1, 1], "data": [1] }],
+    "lines": [
+      {
+        "code":
+          "tf.ragged.mapFlatValues((v) => tf.mul(v, v), tf.RaggedTensor.fromRowLengths($0, [1, 0, 0])).toTensor()",
+        "operands": [0],
+      },
+      { "code": "tf.expandDims($0, 0)", "operands": [1] },
+      {
+        "code": "tf.scan((a, e) => tf.where(tf.greater(a, tf.mul(a, a)), a, e), $0)",
+        "operands": [2],
+      },
+    ],
+    "outputs": [3],
+  },
+  // gradient, function, on WebGPU
+  {
+    "inputs": [{ "dtype": "float32", "shape": [3], "data": [0, 0, 1] }],
+    "lines": [{
+      "code":
+        'tf.whileLoop((i, a) => tf.logicalAnd(tf.less(i, 3), tf.less(tf.sum(a), 9)), (i, a) => [tf.add(i, 1), tf.add(tf.abs(a), tf.sub(a, tf.max(a)))], [tf.constant(0, "int32"), $0])[1]',
+      "operands": [0],
+    }],
+    "outputs": [1],
+  },
 ];

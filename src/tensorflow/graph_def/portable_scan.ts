@@ -12,6 +12,7 @@ import type {
 } from "../../engine/graph/graph_def_json.ts";
 import { constantAttrs } from "./nodes.ts";
 import type { Operation, SymbolicTensor } from "../../engine/graph/operation.ts";
+import type { Branch } from "../../engine/runtime/control/branch.ts";
 import { type Place, resultNode } from "./portable.ts";
 
 interface ScanContext {
@@ -56,8 +57,15 @@ export function scanNodes(
     Tindices: INT,
     Taxis: INT,
   });
+  const { f } = op.attrs.body as Branch;
   const shapes = stacked.map((t, k) => {
     const row = t.staticShape && rowShape(t.staticShape);
+    const state = f.outputs.indexOf(f.outputs[states + k]);
+    // A state keeps its shape: without rows nothing else tells it.
+    if (state < states && !(row && row.every((d) => d >= 0))) {
+      const attr = { T: type(t), out_type: INT };
+      return add(`row_shape_${k}`, ["Shape", "output"], [inputs[elems + state]], attr);
+    }
     return add(`row_shape_${k}`, CONST, [], row ? constant(row, [row.length]) : constant([-1], []));
   });
   const lists = stacked.map((t, k) =>

@@ -93,3 +93,39 @@ Deno.test("the turns of a loop are one step of its tape", () => {
   }
   assertEquals(counts, [7]);
 });
+
+/** What a turn makes of a vector; on a GPU, some of these are begun before the condition is read. */
+const NEXT: Readonly<Record<string, Loss>> = {
+  "double": (y) => tf.mul(y, 2),
+  "sub max": (y) => tf.sub(y, tf.max(y)),
+  "mul sum": (y) => tf.mul(y, tf.sum(y)),
+  "abs mul sum": (y) => tf.mul(tf.abs(y), tf.sum(y)),
+  "branch": (y) => tf.cond(tf.greater(tf.sum(y), 0), () => tf.sin(y), () => tf.mul(y, y)),
+  "script": (y) => tf.pyFunction((v) => tf.mul(v, v), [y], tf.TensorSpec([3], "float32")),
+};
+
+/** When the loop ends: known to the host, by what a turn made, and before the first turn. */
+const WHILE: Readonly<Record<string, (i: tf.Tensor, y: tf.Tensor) => tf.Tensor>> = {
+  "turns alone": (i) => tf.less(i, 2),
+  "the sum": (i, y) => tf.logicalAnd(tf.less(i, 2), tf.less(tf.sum(y), 9)),
+  "one element": (i, y) => tf.logicalAnd(tf.less(i, 3), tf.less(tf.gather(y, 2), 1.5)),
+  "the start": (i, y) => tf.less(tf.add(tf.cast(i, "float32"), tf.sum(y)), -9),
+};
+
+testOnDevices(
+  "a loop's gradient leaves out a turn that is begun before the loop is known to end",
+  async () => {
+    const x = tf.tensor([0.5, -0.25, 1]), before = tf.memory().numTensors;
+    for (const [turn, next] of Object.entries(NEXT)) {
+      for (const [end, goesOn] of Object.entries(WHILE)) {
+        const loop: Loss = (x) =>
+          tf.whileLoop((i, y) => goesOn(i, y), (i, y) => [tf.add(i, 1), next(y)], [start(), x])[1];
+        const gradient = tf.grad((x: tf.Tensor) => tf.sum(tf.square(loop(x))));
+        using _ = tf.scope();
+        const have = await tf.function(gradient).async(x), want = gradient(x);
+        assertEquals(await have.data(), await want.data(), `${turn} while ${end}`);
+      }
+    }
+    assertEquals(tf.memory().numTensors, before);
+  },
+);

@@ -110,23 +110,36 @@ export function writeRows(rows: Tensor, places: Tensor, values: Tensor): Tensor 
   return apply1(WriteRows, [rows, places, values]);
 }
 
-/** Gives rows the shape `row`, zeros if unwritten. Inputs: rows `[n, …]`, the shape of each. */
+/**
+ * Gives rows the shape `row`, zeros if unwritten. Inputs: rows `[n, …]`, the shape of each, in which -1 is unknown. Throws
+ * `InvalidArgumentError` for rows of another shape, and for no rows where the shape is not known.
+ */
 const FilledRows = defineRowOp("_FilledRows", {
   inputs: ["rows: T", "row: int32"],
   hostInputs: ["row"],
   infer: ([rows, row]) => {
     const known = shapeFromHost(row);
-    return [known && [rows.shape?.[0] ?? null, ...known]];
+    return [
+      known && [rows.shape?.[0] ?? null, ...known.map((d) => (d !== null && d < 0 ? null : d))],
+    ];
   },
   expand: ([given, row]) => {
-    const rows = asTensor(given), have = rows.staticShape as readonly number[];
-    const want = [have[0], ...hostInts(row as NdArray)];
+    const rows = asTensor(given), [n, ...have] = rows.staticShape as readonly number[];
+    const told = hostInts(row as NdArray);
+    // Dimensions that no write told are zero in rows without elements.
+    const want = told.length === have.length ? told.map((d, i) => (d < 0 ? have[i] : d)) : told;
+    if (n === 0 && told.some((d, i) => d < 0 && !(have[i] > 0))) {
+      throw new InvalidArgumentError(
+        `Tried to stack elements of an empty list with non-fully-defined element_shape: ${
+          shapeText(told.map((d) => (d < 0 ? null : d)))
+        }`,
+        { op: "TensorListStack" },
+      );
+    }
     if (sameShape(have, want)) return [identity(rows)];
-    if (isUnshaped(rows)) return [zeros(want, rows.dtype)];
+    if (isUnshaped(rows)) return [zeros([n, ...want], rows.dtype)];
     throw new InvalidArgumentError(
-      `Cannot stack a list: its rows have shape ${shapeText(have.slice(1))}, wanted ${
-        shapeText(want.slice(1))
-      }`,
+      `Cannot stack a list: its rows have shape ${shapeText(have)}, wanted ${shapeText(want)}`,
       { op: "TensorListStack" },
     );
   },

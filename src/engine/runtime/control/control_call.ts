@@ -232,6 +232,16 @@ export class ControlCall {
     this.#turning = { branch, turns: new Turns(called, options) };
   }
 
+  /** Number of turns on the tape. */
+  get turns(): number {
+    return this.#turning?.turns.count ?? 0;
+  }
+
+  /** Takes the turns after the first `count` from the tape: a body was begun before its loop was known to end. */
+  keepTurns(count: number): void {
+    this.#turning?.turns.keep(count);
+  }
+
   #addTurn(inputs: readonly OpInput[], outputs: readonly Tensor[]): void {
     const { turns } = this.#turning!, recorder = this.recorder!;
     if (turns.count === 0) {

@@ -353,7 +353,9 @@ function loopEagerly(l: Loop): LoopResult {
   if (n === 0) {
     const { traced, results: { parts, structure } } = traceLoop(l);
     const stacked = traced.f.outputs.slice(l.states.length).map((o, k) =>
-      parts[k].by === "concat" ? concatOf([], o) : fill(rowsShape(0, o.staticShape), 0, o.dtype)
+      parts[k].by === "concat"
+        ? concatOf([], o.dtype, o.staticShape)
+        : fill(rowsShape(0, o.staticShape), 0, o.dtype)
     );
     return { states: l.states, stacked, structure };
   }
@@ -382,7 +384,7 @@ function loopEagerly(l: Loop): LoopResult {
     states,
     stacked: collected.map((ts, k) => {
       if (l.reverse) ts.reverse();
-      return parts[k].by === "concat" ? concatOf(ts, ts[0]) : stack(ts);
+      return parts[k].by === "concat" ? concatOf(ts, ts[0].dtype, null) : stack(ts);
     }),
     structure,
   };

@@ -3,6 +3,7 @@
  * each once.
  */
 import type { OpInput } from "../../core/apply.ts";
+import type { DType } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import { whenReady } from "../../core/nest.ts";
@@ -26,6 +27,7 @@ import { forTapeOnly, tapeOnlyCallOf } from "./tape_only.ts";
 import { cpuDevice } from "../devices/devices.ts";
 import { rowsOnHost, stackOnHost } from "../run/host_rows.ts";
 import { hostStateOfScan } from "./host_state.ts";
+import { shapesOfUncalled } from "./no_rows.ts";
 import { runInLockstep } from "./lockstep.ts";
 import { rowProgram } from "./row_program.ts";
 import { runFold, runRows } from "./rows.ts";
@@ -118,21 +120,28 @@ function runScan(call: RunCall): HostResults | Promise<HostResults> {
     control.freeAll(before);
     checkStates(state, before, call.node);
   };
-  // Without rows only a result that is also a state has a shape more exact than the body's.
-  const rowShape = (k: number): PartialShape => {
-    const i = body.f.outputs.indexOf(outputs[k]);
-    return i < count ? shapeOfInput(state[i]) : outputs[k].staticShape;
+  // Without rows a result that is also a state has its shape, others what the body would make of these inputs.
+  const rowShapes = (): PartialShape[] => {
+    const given = inputs.map(shapeOfInput);
+    const would = shapesOfUncalled(body.f, [
+      ...given.slice(0, elems).map((s) => s && s.slice(1)),
+      ...given.slice(elems, elems + count),
+      ...body.from.map((i) => given[i]),
+    ]);
+    return outputs.map((t, k) => {
+      const i = body.f.outputs.indexOf(t);
+      return i < count ? shapeOfInput(state[i]) : would[count + k];
+    });
   };
   const finish = (n: number): OpInput[] => {
+    const shapes = n === 0 ? rowShapes() : [];
     const stacked = collected.map((values, k) => {
       if (reverse) values.reverse();
       const all = concats.includes(k)
-        ? control.within(() => concatOf(values as Tensor[], outputs[k]))
+        ? control.within(() => concatOf(values as Tensor[], outputs[k].dtype, shapes[k]))
         : stackOnHost(values) ??
           control.within(() =>
-            n === 0
-              ? fill(rowsShape(0, rowShape(k)), 0, outputs[k].dtype)
-              : stack(values as Tensor[])
+            n === 0 ? fill(rowsShape(0, shapes[k]), 0, outputs[k].dtype) : stack(values as Tensor[])
           );
       control.freeAll(values);
       return all;
@@ -173,11 +182,9 @@ function runScan(call: RunCall): HostResults | Promise<HostResults> {
   });
 }
 
-/** Joins results along their first axis. Without any, unknown dimensions are zero. */
-export function concatOf(values: readonly Tensor[], like: Tensor): Tensor {
-  return values.length > 0
-    ? concat(values)
-    : fill(rowsShape(0, like.staticShape?.slice(1) ?? []), 0, like.dtype);
+/** Joins results of this shape along their first axis. Without any, unknown dimensions are zero. */
+export function concatOf(values: readonly Tensor[], dtype: DType, shape: PartialShape): Tensor {
+  return values.length > 0 ? concat(values) : fill(rowsShape(0, shape?.slice(1) ?? []), 0, dtype);
 }
 
 function rowsOf(x: OpInput, node: string, onHost: boolean): OpInput[] {

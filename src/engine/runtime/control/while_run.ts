@@ -92,7 +92,7 @@ class WhileRun {
   /** Runs the body up to its reads, which are made together with the condition's. */
   #beginBody(condition: EagerTensor): Next | Promise<Next> {
     const boundary = new Boundary(this.#call.context, { isClosed: true });
-    const begun = this.#runTo(boundary);
+    const { turns } = this.#control, begun = this.#runTo(boundary);
     let more = false;
     const passed = boundary.pass(
       { reads: [condition.memory], device: condition.storage.device },
@@ -100,7 +100,7 @@ class WhileRun {
     );
     return whenReady(passed, () => {
       this.#control.free(condition);
-      return more ? this.#endBody(begun, boundary) : this.#dropBody(begun);
+      return more ? this.#endBody(begun, boundary) : this.#dropBody(begun, turns);
     });
   }
 
@@ -119,7 +119,8 @@ class WhileRun {
     return whenReady(boundary.passAll(), () => Array.isArray(begun) ? begun : begun.take());
   }
 
-  #dropBody(begun: Begun): null {
+  #dropBody(begun: Begun, turns: number): null {
+    this.#control.keepTurns(turns);
     if (Array.isArray(begun)) this.#control.freeAll(begun);
     return null;
   }

@@ -60,6 +60,12 @@ export class Turns implements StepGroup {
     this.#outputs.push(kept);
   }
 
+  /** Takes back the turns after the first `count`: the loop had ended before them. */
+  keep(count: number): void {
+    for (const outputs of this.#outputs.splice(count)) this.#free(outputs);
+    this.#inputs.length = this.#outputs.length;
+  }
+
   /** Returns the step that stands for all turns. */
   step(): Step {
     // deno-lint-ignore no-this-alias
@@ -128,13 +134,15 @@ export class Turns implements StepGroup {
   }
 
   dispose(): void {
+    this.keep(0);
+  }
+
+  /** Frees what was kept of a turn. */
+  #free(outputs: Values): void {
     const own = this.#f.variantOf!.plain.outputs.length, { variantOf } = this.#f;
-    for (const outputs of this.#outputs) {
-      outputs.forEach((y, k) => {
-        if (y instanceof Tensor && (k >= own || variantOf!.reads(k))) y.dispose();
-      });
-    }
-    this.#inputs.length = this.#outputs.length = 0;
+    outputs.forEach((y, k) => {
+      if (y instanceof Tensor && (k >= own || variantOf!.reads(k))) y.dispose();
+    });
   }
 }
 

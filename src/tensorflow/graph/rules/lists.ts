@@ -8,7 +8,6 @@ import { add, sub } from "../../../engine/ops/pointwise/arithmetic.ts";
 import { maximum } from "../../../engine/ops/pointwise/select.ts";
 import { max } from "../../../engine/ops/reduce/reduce.ts";
 import { asDType } from "../../../engine/core/dtype.ts";
-import { UnimplementedError } from "../../../engine/core/errors.ts";
 import type { Tensor } from "../../../engine/core/tensor.ts";
 import { shapeFromJson } from "../../graph_def/values.ts";
 import { constantValue, type SymbolicTensor } from "../../../engine/graph/operation.ts";
@@ -20,15 +19,11 @@ import { emptyRows, filledRows, writeRow, writeRows } from "../../../engine/ops/
 import { putRow } from "../../../engine/runtime/control/growing_rows.ts";
 import { type ImportedNode, put1 } from "../rule.ts";
 
-/** Reads the element shape from an input; a single -1 stands for any rank. */
+/** Reads the element shape from an input, which may tell it only when the graph runs; a single -1 stands for any rank. */
 export function elementShape(x: Tensor): readonly number[] {
   const value = constantValue(x as SymbolicTensor);
-  if (value === undefined) {
-    throw new UnimplementedError(
-      `Cannot import a tensor list: the shape of its elements (${x}) must be a constant`,
-    );
-  }
-  return value.rank === 0 ? [0] : Array.from(value.data as Int32Array, Number);
+  if (value === undefined || value.rank === 0) return [0];
+  return Array.from(value.data as Int32Array, Number);
 }
 
 export function dtypeOf({ attr }: ImportedNode): Tensor["dtype"] {
@@ -73,12 +68,11 @@ export function setItem({ inputs: [rows, i, row], attr }: ImportedNode): Tensor 
   return mayGrow ? putRow(rows, i, row) : writeRow(rows, i, row);
 }
 
-/** Returns all rows. If the shape of each is given, unwritten rows are zeros of that shape. */
+/** Returns all rows. If the shape of each is given, at the latest when the graph runs, unwritten rows are zeros of that shape. */
 export function stackedRows(rows: Tensor, row: Tensor): Tensor {
   const told = constantValue(row as SymbolicTensor);
-  const isTold = told !== undefined && told.rank === 1 &&
-    Array.from(told.data as Int32Array).every((d) => d >= 0);
-  return isTold ? filledRows(rows, row) : identity(rows);
+  const isOpen = told !== undefined && Array.from(told.data as Int32Array).some((d) => d < 0);
+  return isOpen ? identity(rows) : filledRows(rows, row);
 }
 
 /** Joins rows along their first axis. */
