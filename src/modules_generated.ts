@@ -210,6 +210,7 @@ import "./engine/runtime/control/control_call.ts";
 import "./engine/runtime/control/tape_only.ts";
 import "./engine/core/collections/group_by.ts";
 import "./engine/runtime/run/host_rows.ts";
+import "./engine/runtime/control/no_rows.ts";
 import "./engine/runtime/control/row_program.ts";
 import "./engine/runtime/plan/boundary.ts";
 import "./engine/runtime/control/rows.ts";
