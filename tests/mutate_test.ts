@@ -6,6 +6,7 @@ import { instrument } from "../tools/mutate/instrument.ts";
 import { applyMutant, judge } from "../tools/mutate/judge.ts";
 import { findMutants } from "../tools/mutate/mutants.ts";
 import { order, readDiff } from "../tools/mutate/sample.ts";
+import { withSwitches } from "../tools/mutate/switches.ts";
 import type { KnownTest } from "../tools/mutate/coverage.ts";
 
 /** The mutants of a source as texts. */
@@ -219,4 +220,48 @@ Deno.test("mutants that no test can notice are of lines that are there", () => {
     !exists(file) || !read(file).split("\n").some((line) => line.trim() === text)
   );
   assertEquals(stale, []);
+});
+
+Deno.test("withSwitches() gives each mutant's program when its switch is on, and the source's when none is", async () => {
+  const source = `
+    const table: { [key: number]: string } = { 1: "one", 2: "two" };
+    export function f(a: number, list?: number[]): unknown[] {
+      let n = 0;
+      if (!list) return [a < 3 ? "few" : "many", table[a] ?? "none"];
+      for (let i = 0; i < list.length; i++) n += list[i] * 2;
+      if (n > 10) n -= 1; else n++;
+      const odd = list?.slice(1).filter((v) => v % 2 === 1)?.map((v) => -v);
+      if (a === 5) return [n];
+      return [n, odd.slice().reverse(), a && n || 0, Math.atan2(n, a)];
+    }`;
+  const mutants = findMutants("a.ts", source), asked = new Set<number>();
+  const load = (text: string): Promise<{ f: (...args: unknown[]) => unknown }> =>
+    import(`data:text/typescript,${encodeURIComponent(text)}`);
+  const results = ({ f }: { f: (...args: unknown[]) => unknown }): unknown[] =>
+    [[1], [2], [3], [9], [0, [1, 2, 3]], [5, [4]], [2, []], [7, [9, 1, 2]]].map((args) => {
+      try {
+        return f(...args);
+      } catch (error) {
+        return String(error);
+      }
+    });
+  const numbers = mutants.map((_, i) => i),
+    all = await load(withSwitches(source, mutants, numbers));
+  // deno-lint-ignore no-explicit-any
+  const global = globalThis as any, before = global.__weftSwitch;
+  try {
+    assertEquals(results(all), results(await load(source)));
+    for (const [i, mutant] of mutants.entries()) {
+      // A loop without an end tells nothing here, nor does what is done while the module is loaded.
+      if (/i\+\+|n \+=/.test(mutant.original) || mutant.text.startsWith("const table")) continue;
+      global.__weftSwitch = (n: number) => (asked.add(n), n === i);
+      const have = results(all);
+      global.__weftSwitch = undefined;
+      const want = results(await load(`${applyMutant(source, mutant)}\n// ${i}`));
+      assertEquals(have, want, `${mutant.original} -> ${mutant.mutated}`);
+    }
+  } finally {
+    global.__weftSwitch = before;
+  }
+  assert(asked.size > 25, `${asked.size} places`);
 });

@@ -15,6 +15,8 @@
  *     deno task mutate --json=out/mutants.json --minutes=9   ends after so long; the file holds what is known
  *     deno task mutate --json=out/mutants.json --again       goes on: those not tried yet, then those that survived
  *     deno task mutate --jobs=1               mutants at a time, 2 if not said
+ *     deno task mutate --near=tests/passes --files=src/engine/graph/passes
+ *                                             on these tests alone, which takes seconds for many mutants: tools/mutate/near.ts
  *
  * Mutants that only cost time, or change nothing, are listed with the reason in tools/mutate/equivalent.json and not tried.
  *
@@ -26,12 +28,15 @@ import { enterRoot, exists, list, read } from "./files.ts";
 import { Coverage } from "./mutate/coverage.ts";
 import { judge, type Verdict } from "./mutate/judge.ts";
 import { findMutants, type Mutant } from "./mutate/mutants.ts";
+import { judgeNear } from "./mutate/near.ts";
 import { changedLines, order } from "./mutate/sample.ts";
 import { type TestDevice, Workspace } from "./mutate/workspace.ts";
 
-/** The folders whose files are changed. Kernels and devices are held to oracles instead: an ulp is no mutant. */
+/** The folders whose files are changed. Kernels and the GPU are held to oracles instead: an ulp is no mutant. */
 const FOLDERS = [
-  ...["core", "graph", "runtime", "script", "autodiff", "ops"].map((room) => `engine/${room}`),
+  ...["core", "graph", "devices/cpu", "runtime", "script", "autodiff", "ops"].map((room) =>
+    `engine/${room}`
+  ),
   ...["data", "io", "train"].map((room) => `library/${room}`),
 ];
 
@@ -66,19 +71,14 @@ async function main(args: string[]): Promise<number> {
       budget: { type: "string", default: "20" },
       json: { type: "string" },
       list: { type: "boolean", default: false },
+      near: { type: "string", multiple: true },
     },
   });
   const count = Number(values.count), skip = Number(values.skip), seed = Number(values.seed);
   const budgetMs = Number(values.budget) * 1e3, jobs = Number(values.jobs);
   const devices = DEVICES.filter((device) => values.device === "all" || values.device === device);
-  // The copy is what is judged, so that the tree may be worked on meanwhile.
-  await using stack = new AsyncDisposableStack();
-  const workspaces = await Promise.all(Array.from({ length: jobs }, () => Workspace.create()));
-  for (const workspace of workspaces) stack.use(workspace);
   const sources = new Map(
-    FOLDERS.flatMap((folder) => list(`src/${folder}`, ".ts")).map((
-      file,
-    ) => [file, workspaces[0].read(file)]),
+    FOLDERS.flatMap((folder) => list(`src/${folder}`, ".ts")).map((file) => [file, read(file)]),
   );
   const isChosen = (file: string) => values.files?.some((path) => file.startsWith(path)) ?? true;
   const isKnown = equivalents();
@@ -92,6 +92,26 @@ async function main(args: string[]): Promise<number> {
     return 0;
   }
 
+  if (values.near !== undefined) {
+    const start = performance.now(), found: Verdict[] = [];
+    await judgeNear(sample, {
+      files: values.near.flatMap((path) => path.endsWith(".ts") ? [path] : list(path, "_test.ts")),
+      budgetMs,
+      isOnGpu: values.device !== "cpu",
+      say: console.log,
+      verdict: (verdict) => {
+        found.push(verdict);
+        console.log(describeVerdict(verdict));
+        if (values.json !== undefined) write(values.json, found);
+      },
+    });
+    report(found, (performance.now() - start) / 1e3);
+    return 0;
+  }
+  // The copy is what is judged, so that the tree may be worked on meanwhile.
+  await using stack = new AsyncDisposableStack();
+  const workspaces = await Promise.all(Array.from({ length: jobs }, () => Workspace.create()));
+  for (const workspace of workspaces) stack.use(workspace);
   const coverage = new Coverage(sources);
   for (const device of devices) await coverage.learn(device, console.log);
   const verdicts = new Map<Mutant, Verdict>();

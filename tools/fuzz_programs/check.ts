@@ -6,7 +6,8 @@
 
 import * as tf from "@weft/weft";
 import { difference, type Tolerance } from "./compare.ts";
-import { type Mode, modesFor, REFERENCES, type Results } from "./modes.ts";
+import type { Results } from "./inputs.ts";
+import { type Mode, modesFor, REFERENCES } from "./modes.ts";
 import type { Program } from "./program.ts";
 
 /** A mode that gave something else, or threw. */

@@ -6,10 +6,9 @@
 
 import * as tf from "@weft/weft";
 import { arrayValue, type Value, valuesOf } from "./compare.ts";
+import { datasetModes } from "./dataset_modes.ts";
+import { type Results, withInputs } from "./inputs.ts";
 import { bodyOf, inputArrays, type Program } from "./program.ts";
-
-/** The results of a program, or gradients with respect to its float32 inputs. */
-export type Results = readonly (Value | null)[];
 
 /** A way to run a program. */
 export interface Mode {
@@ -21,28 +20,6 @@ export interface Mode {
 }
 
 type Shapes = "known" | "unknown dims" | "unknown rank";
-
-/** New inputs: tensors, and variables, which a run may change. */
-function inputsOf(program: Program, relative = 0): tf.Tensor[] {
-  return inputArrays(program, relative).map((a, i) =>
-    program.inputs[i]!.variable ? tf.variable(tf.tensor(a)) as unknown as tf.Tensor : tf.tensor(a)
-  );
-}
-
-/** Runs with new inputs, and frees what the run leaves. */
-async function withInputs(
-  program: Program,
-  run: (inputs: tf.Tensor[]) => Results | Promise<Results>,
-  relative = 0,
-): Promise<Results> {
-  using _scope = tf.scope();
-  const inputs = inputsOf(program, relative);
-  try {
-    return await run(inputs);
-  } finally {
-    inputs.forEach((x) => x.dispose());
-  }
-}
 
 function lossOf(outputs: readonly tf.Tensor[]): tf.Tensor[] {
   return outputs.filter((y) => /^(float|complex)/.test(y.dtype)).map((y) =>
@@ -233,6 +210,7 @@ export function modesFor(program: Program, device: string): Mode[] {
       ...both("session", (g) => session("known", g)),
       ...both("session of unknown rank", (g) => session("unknown rank", g)),
       { name: "session of a file", like: "eager" as const, run: session("known", false, true) },
+      ...datasetModes(program),
     ]),
     { name: "gradient of a call", like: "gradient" as const, run: gradientOfCall },
   ];

@@ -48,6 +48,12 @@ export const CONTROL: readonly Template[] = [
     'tf.scan((a, e) => tf.add(a, tf.sum(tf.cast(e, "float32"))), $x, { initializer: tf.cast(tf.sum($i), "float32") })',
   ],
   ["x:rows", "tf.foldl((a, e) => #expr(a, e), $x)"],
+  ["x:rows", "tf.foldr((a, e) => #expr(a, e), $x)"],
+  ["x:rows", "tf.scan((a, e) => #expr(a, e), $x, { reverse: true })"],
+  [
+    "x:rows y:float32",
+    "tf.scan((a, e) => #expr(a, a), tf.slice($x, [0], [0]), { initializer: $y })",
+  ],
   ["x:float y=x", "tf.function((a, b) => #expr(a, b))($x, $y)", 2],
   ["x:any y:any", "tf.function((a, b) => [b, a])($x, $y)[#int(0,1)]"],
   [

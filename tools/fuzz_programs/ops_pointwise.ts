@@ -57,6 +57,19 @@ export const POINTWISE: readonly Template[] = [
   ["x:float i:int32~x", "tf.add($x, tf.cast($i, $x.dtype))", 2],
   ["x:any", `tf.cast($x, "#pick(float32|int32|bool|float16|float32)")`, 2],
   ["x:float", `tf.cast(tf.round(tf.mul($x, 3)), "int32")`],
+  [
+    "x:number",
+    'tf.cast(tf.cast($x, "#pick(int8|uint8|int16|int32|int64|float64|bfloat16|float16|bool)"), $x.dtype)',
+    2,
+  ],
+  ["x:any", 'tf.cast(tf.cast($x, "float32"), "#pick(uint8|int8|int64|int32|bool|float16)")'],
+  ["x:float", 'tf.cast(tf.clipByValue(tf.round($x), -3, 3), "#pick(int8|int32|int64)")'],
+  [
+    "x:float",
+    'tf.cast(tf.transpose(tf.cast(tf.clipByValue(tf.round($x), 0, 9), "#pick(uint8|int8)")), "float32")',
+  ],
+  ["x:number i:int32~x", 'tf.where(tf.cast($i, "bool"), $x, tf.cast($i, $x.dtype))'],
+  ["x:number y~x", 'tf.mul($x, tf.cast(tf.cast(tf.greater($x, $y), "int32"), $x.dtype))'],
   ["x:float", "tf.clipByValue($x, -0.5, 1)"],
   ["x:float a:float32", 'tf.prelu(tf.cast($x, "float32"), tf.sum($a))'],
   ["x:complex y~x", "tf.#pick(add|mul|sub)($x, $y)"],
@@ -69,6 +82,15 @@ export const POINTWISE: readonly Template[] = [
 export const REDUCTIONS: readonly Template[] = [
   ["x:number", "tf.#pick(sum|max|min|prod)($x, #axes(x), #bool)", 3],
   ["x:float", "tf.#pick(mean|logSumExp)($x, #axes(x), #bool)", 2],
+  [
+    "x:number",
+    'tf.sum(tf.cast(tf.greater($x, 0), "#pick(int32|float32|float16|int64)"), #axes(x), #bool)',
+    2,
+  ],
+  [
+    "x:float",
+    'tf.#pick(sum|max|mean)(tf.cast($x, "#pick(float32|float64|int32)"), #axes(x), #bool)',
+  ],
   ["x:float", "tf.moments($x, #axes(x), #bool).#pick(mean|variance)"],
   ["x:float", "tf.euclideanNorm($x, #axes(x), #bool)"],
   ["m:bool", "tf.#pick(any|all)($m, #axes(m), #bool)", 2],
@@ -116,6 +138,12 @@ export const PRODUCTS: readonly Template[] = [
   ["x:matrices", "tf.matMul($x, $x, true, false)", 2],
   ["x:matrices m:bool~x", "tf.matMul(tf.where($m, $x, 0), $x, false, true)"],
   ["x:matrix", "tf.matMul($x, tf.transpose($x))"],
+  ["x:matrices", 'tf.matMul(tf.cast(tf.cast($x, "int32"), $x.dtype), $x, false, true)'],
+  ["x:matrices", 'tf.cast(tf.matMul($x, $x, false, true), "#pick(int32|float16|bool|float32)")'],
+  [
+    "x:matrices",
+    'tf.matMul(tf.cast($x, "#pick(float32|float16|int32)"), tf.cast($x, "#pick(float32|float16|int32)"), false, true)',
+  ],
   ["x:matrix y=x b:float32", "tf.add(tf.matMul($x, $y, true), tf.cast(tf.mean($b), $x.dtype))"],
   ["x:matrices", `tf.einsum("...ij,...kj->...ik", $x, $x)`],
   ["x:matrices", "tf.add(tf.matMul($x, $x, false, true), tf.sum($x, -1))"],

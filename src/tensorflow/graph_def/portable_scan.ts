@@ -12,7 +12,6 @@ import type {
 } from "../../engine/graph/graph_def_json.ts";
 import { constantAttrs } from "./nodes.ts";
 import type { Operation, SymbolicTensor } from "../../engine/graph/operation.ts";
-import type { Branch } from "../../engine/runtime/control/branch.ts";
 import { type Place, resultNode } from "./portable.ts";
 
 interface ScanContext {
@@ -57,7 +56,7 @@ export function scanNodes(
     Tindices: INT,
     Taxis: INT,
   });
-  const { f } = op.attrs.body as Branch;
+  const { f } = op.attrs.body as { readonly f: { readonly outputs: readonly SymbolicTensor[] } };
   const shapes = stacked.map((t, k) => {
     const row = t.staticShape && rowShape(t.staticShape);
     const state = f.outputs.indexOf(f.outputs[states + k]);

@@ -94,7 +94,7 @@ Deno.test("the turns of a loop are one step of its tape", () => {
   assertEquals(counts, [7]);
 });
 
-/** What a turn makes of a vector; on a GPU, some of these are begun before the condition is read. */
+/** Turns on a vector; on a GPU, some of these are begun before the condition is read. */
 const NEXT: Readonly<Record<string, Loss>> = {
   "double": (y) => tf.mul(y, 2),
   "sub max": (y) => tf.sub(y, tf.max(y)),
@@ -104,7 +104,7 @@ const NEXT: Readonly<Record<string, Loss>> = {
   "script": (y) => tf.pyFunction((v) => tf.mul(v, v), [y], tf.TensorSpec([3], "float32")),
 };
 
-/** When the loop ends: known to the host, by what a turn made, and before the first turn. */
+/** Ends of the loop: known to the host, by what a turn made, and before the first turn. */
 const WHILE: Readonly<Record<string, (i: tf.Tensor, y: tf.Tensor) => tf.Tensor>> = {
   "turns alone": (i) => tf.less(i, 2),
   "the sum": (i, y) => tf.logicalAnd(tf.less(i, 2), tf.less(tf.sum(y), 9)),

@@ -1,0 +1,189 @@
+/**
+ * Judges mutants on chosen test files in few processes: all mutants stand in the sources behind switches, and a process that has loaded the
+ * files tries one after the other. It begins a new one where a mutant spoiled it, and for mutants whose work is kept from one test to the
+ * next, or is done while modules are loaded.
+ *
+ * @module
+ */
+
+import { NPM_ONLY_IMPORT_MAP } from "../jsr.ts";
+import type { Verdict } from "./judge.ts";
+import type { Mutant } from "./mutants.ts";
+import type { Message, Task } from "./near_runner.ts";
+import { withSwitches } from "./switches.ts";
+import { Workspace } from "./workspace.ts";
+
+/** Options of {@linkcode judgeNear}. */
+export interface NearOptions {
+  /** Test files. */
+  readonly files: readonly string[];
+  readonly budgetMs: number;
+  /** True: tests that need WebGPU, too. */
+  readonly isOnGpu: boolean;
+  readonly verdict: (verdict: Verdict) => void;
+  readonly say: (line: string) => void;
+}
+
+/** A process may be silent for so long before it counts as hung. */
+const SILENCE_MS = 240_000;
+
+/** Longer tests are left out. */
+const LONGEST_MS = 8000;
+
+/** Judges mutants; the tests of all files are shown to each as far as they reach it. */
+export async function judgeNear(mutants: readonly Mutant[], options: NearOptions): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const workspace = stack.use(await Workspace.create());
+  for (const [file, list] of Map.groupBy(mutants, ({ file }) => file)) {
+    const numbers = list.map((mutant) => mutants.indexOf(mutant));
+    workspace.write(file, withSwitches(workspace.read(file), list, numbers));
+  }
+  await new Near(mutants, workspace, options).judge();
+}
+
+class Near {
+  readonly #mutants: readonly Mutant[];
+  readonly #workspace: Workspace;
+  readonly #options: NearOptions;
+  readonly #waiting: number[];
+  /** Mutants that need a process of their own. */
+  readonly #alone = new Set<number>();
+  #reached: Readonly<Record<number, readonly string[]>> = {};
+  #loaded: readonly number[] = [];
+  #started = performance.now();
+
+  constructor(mutants: readonly Mutant[], workspace: Workspace, options: NearOptions) {
+    this.#mutants = mutants;
+    this.#workspace = workspace;
+    this.#options = options;
+    this.#waiting = mutants.map((_, i) => i);
+  }
+
+  async judge(): Promise<void> {
+    while (this.#waiting.length > 0) await this.#together();
+    for (const number of this.#alone) await this.#apart(number);
+  }
+
+  /** Tries the waiting mutants in one process, as far as it goes. */
+  async #together(): Promise<void> {
+    const waiting = this.#waiting;
+    let trying = -1, tests = 0, isReady = false;
+    const each = (message: Message): void => {
+      if (message.kind === "test") {
+        tests++;
+        if (!message.passed) this.#options.say(`left out, as it fails: ${message.name}`);
+      } else if (message.kind === "loaded") this.#loaded = message.reached;
+      else if (message.kind === "ready") {
+        this.#reached = message.reached;
+        isReady = true;
+        this.#options.say(`${tests} tests, ${Object.keys(message.reached).length} mutants reached`);
+      } else if (message.kind === "trying") {
+        trying = message.mutant;
+        this.#started = performance.now();
+      } else {
+        waiting.splice(waiting.indexOf(message.mutant), 1);
+        trying = -1;
+        this.#take(message);
+      }
+    };
+    const files = this.#options.files;
+    const isEnded = await this.#run(
+      { files, mutants: waiting, fromStart: false, tests: null },
+      each,
+    );
+    if (!isReady) throw new Error("The tests could not be loaded");
+    if (trying < 0 || isEnded) return;
+    waiting.splice(waiting.indexOf(trying), 1);
+    this.#tell(trying, { status: "hung", by: null, tests: 0 });
+  }
+
+  #take({ mutant, status, by, tests }: Extract<Message, { kind: "tried" }>): void {
+    if (status === "spoiled") this.#waiting.unshift(mutant);
+    else if (status === "unmet" && tests > 0 || this.#isLoaded(mutant)) this.#alone.add(mutant);
+    else {
+      const isReached = (this.#reached[mutant]?.length ?? 0) > 0;
+      this.#tell(mutant, {
+        status: status === "unmet" ? (isReached ? "survived" : "unreached") : status,
+        by,
+        tests,
+      });
+    }
+  }
+
+  /** True for what is done while modules are loaded, and not again. */
+  #isLoaded(mutant: number): boolean {
+    return this.#loaded.includes(mutant) && (this.#reached[mutant]?.length ?? 0) === 0;
+  }
+
+  /** Tries one mutant in a process that has it from the start. */
+  async #apart(mutant: number): Promise<void> {
+    this.#started = performance.now();
+    const names = this.#reached[mutant] ?? null;
+    let told = false;
+    await this.#run({
+      files: this.#options.files,
+      mutants: [mutant],
+      fromStart: true,
+      tests: names,
+    }, (message) => {
+      if (message.kind !== "tried") return;
+      told = true;
+      const { status, by, tests } = message;
+      this.#tell(mutant, { status: status === "survived" ? "survived" : "killed", by, tests });
+    });
+    if (!told) this.#tell(mutant, { status: "hung", by: null, tests: 0 });
+  }
+
+  #tell(number: number, told: Pick<Verdict, "status" | "by" | "tests">): void {
+    const ms = Math.round(performance.now() - this.#started);
+    this.#options.verdict({ mutant: this.#mutants[number]!, ms, ...told });
+    this.#started = performance.now();
+  }
+
+  /** Runs a process. False where it was silent for too long. */
+  async #run(
+    task: Pick<Task, "files" | "mutants" | "fromStart" | "tests">,
+    each: (message: Message) => void,
+  ): Promise<boolean> {
+    const workspace = this.#workspace, { budgetMs, isOnGpu } = this.#options;
+    const files = task.files.map((file) => `file://${workspace.path(file)}`);
+    workspace.write(
+      "near_task.json",
+      JSON.stringify({ ...task, files, budgetMs, longestMs: LONGEST_MS } satisfies Task),
+    );
+    const child = new Deno.Command(Deno.execPath(), {
+      args: [
+        ...["run", "--allow-all", "--no-check", "--no-lock", "--import-map", NPM_ONLY_IMPORT_MAP],
+        ...["tools/mutate/near_runner.ts", workspace.path("near_task.json")],
+      ],
+      cwd: workspace.path(""),
+      env: { NO_COLOR: "1", WEFT_TEST_WEBGPU: isOnGpu ? "1" : "0", WEFT_DEBUG: "verify" },
+      stdin: "null",
+      stdout: "piped",
+      stderr: "null",
+    }).spawn();
+    let isSilent = false, timer: ReturnType<typeof setTimeout> | undefined;
+    const watch = (): void => {
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        isSilent = true;
+        child.kill("SIGKILL");
+      }, SILENCE_MS);
+    };
+    watch();
+    let rest = "";
+    for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
+      watch();
+      const lines = (rest + chunk).split("\n");
+      rest = lines.pop()!;
+      // A test may have written into the line before.
+      for (const line of lines) {
+        const at = line.indexOf("\u0001");
+        if (at >= 0) each(JSON.parse(line.slice(at + 1)));
+      }
+    }
+    clearTimeout(timer);
+    await child.status;
+    return !isSilent;
+  }
+}

@@ -1,0 +1,188 @@
+/**
+ * A process that loads test files and tries mutants on their tests, one after the other. It reads a {@linkcode Task} from the file that
+ * is its argument and writes a {@linkcode Message} a line.
+ *
+ * @module
+ */
+
+/** The work of a process. */
+export interface Task {
+  /** Addresses of test files. */
+  readonly files: readonly string[];
+  /** Numbers of the mutants, in the order in which they are tried. */
+  readonly mutants: readonly number[];
+  /** True: the one mutant is there from the first module on, and tests run with it alone. */
+  readonly fromStart: boolean;
+  /** Names of the tests that run, null for all. */
+  readonly tests: readonly string[] | null;
+  /** Milliseconds of tests for one mutant. */
+  readonly budgetMs: number;
+  /** Longer tests are left out. */
+  readonly longestMs: number;
+}
+
+/** Messages of a process. */
+export type Message =
+  | { readonly kind: "test"; readonly name: string; readonly ms: number; readonly passed: boolean }
+  | { readonly kind: "loaded"; readonly reached: readonly number[] }
+  | { readonly kind: "ready"; readonly reached: Readonly<Record<number, readonly string[]>> }
+  | { readonly kind: "trying"; readonly mutant: number }
+  | {
+    readonly kind: "tried";
+    readonly mutant: number;
+    /** `unmet`: no test that had met the place before met it again, as what it makes is kept; `spoiled`: nothing can be said. */
+    readonly status: "killed" | "survived" | "unmet" | "spoiled" | "hung";
+    readonly by: string | null;
+    readonly tests: number;
+  };
+
+// deno-lint-ignore no-explicit-any
+type Anything = any;
+
+interface Test {
+  readonly name: string;
+  readonly fn: (t: Deno.TestContext) => unknown;
+}
+
+class Runner {
+  readonly #task: Task;
+  readonly #tests: Test[] = [];
+  readonly #reached = new Set<number>();
+  readonly #usual = new Map<string, number>();
+  readonly #met = new Map<number, string[]>();
+  #active = -1;
+
+  constructor(task: Task) {
+    this.#task = task;
+    if (task.fromStart) this.#active = task.mutants[0]!;
+    (globalThis as Anything).__weftSwitch = (n: number): boolean => {
+      this.#reached.add(n);
+      return n === this.#active;
+    };
+    const register = (...args: Anything[]): void => {
+      const fn = args.find((arg) => typeof arg === "function");
+      const options = args.find((arg) => typeof arg === "object") ?? {};
+      const name = args.find((arg) => typeof arg === "string") ?? options.name ?? fn.name;
+      if (options.ignore || (task.tests !== null && !task.tests.includes(name))) return;
+      this.#tests.push({ name, fn: fn ?? options.fn });
+    };
+    (Deno as Anything).test = Object.assign(register, { ignore: () => {}, only: register });
+  }
+
+  async run(): Promise<void> {
+    const { files, mutants, fromStart } = this.#task;
+    try {
+      for (const file of files) await import(file);
+    } catch (error) {
+      if (!fromStart) throw error;
+      return say({ kind: "tried", mutant: mutants[0]!, status: "killed", by: "loading", tests: 0 });
+    }
+    say({ kind: "loaded", reached: [...this.#reached] });
+    if (fromStart) {
+      const by = await this.#firstFailure(this.#tests);
+      const status = by === null ? "survived" : "killed";
+      return say({
+        kind: "tried",
+        mutant: mutants[0]!,
+        status,
+        by,
+        tests: this.#tests.length,
+      });
+    }
+    await this.#learn();
+    for (const [i, mutant] of mutants.entries()) {
+      if (!await this.#try(mutant, i === 0)) return;
+    }
+  }
+
+  /** Runs each test as it is, and learns which places it reaches. */
+  async #learn(): Promise<void> {
+    for (const test of this.#tests) {
+      this.#reached.clear();
+      const start = performance.now(), passed = await passes(test, 120_000) === true;
+      const ms = performance.now() - start;
+      say({ kind: "test", name: test.name, ms, passed });
+      if (!passed || ms > this.#task.longestMs) continue;
+      this.#usual.set(test.name, ms);
+      for (const n of this.#reached) this.#met.set(n, [...this.#met.get(n) ?? [], test.name]);
+    }
+    say({ kind: "ready", reached: Object.fromEntries(this.#met) });
+  }
+
+  /** Tries one mutant. False where the process is of no more use. */
+  async #try(mutant: number, isFirst: boolean): Promise<boolean> {
+    say({ kind: "trying", mutant });
+    const usual = this.#usual, names = new Set(this.#met.get(mutant));
+    const quick = this.#tests.filter(({ name }) => names.has(name))
+      .sort((a, b) => usual.get(a.name)! - usual.get(b.name)!);
+    let left = this.#task.budgetMs;
+    const tests = quick.filter(({ name }) => (left -= usual.get(name)!) > 0);
+    this.#reached.clear();
+    this.#active = mutant;
+    const by = await this.#firstFailure(tests);
+    this.#active = -1;
+    const tried = { kind: "tried", mutant, by, tests: tests.length } as const;
+    if (by === null) {
+      say({ ...tried, status: this.#reached.has(mutant) ? "survived" : "unmet" });
+      return true;
+    }
+    if (by === HUNG) {
+      say({ ...tried, status: "hung" });
+      return false;
+    }
+    const again = await passes(tests.find(({ name }) => name === by)!, 120_000) === true;
+    // A test that fails without the mutant too was spoiled by it, or by one before.
+    say({ ...tried, status: again || isFirst ? "killed" : "spoiled" });
+    return again;
+  }
+
+  async #firstFailure(tests: readonly Test[]): Promise<string | null> {
+    for (const test of tests) {
+      const limit = 30_000 + 20 * (this.#usual.get(test.name) ?? 1000);
+      const result = await passes(test, limit);
+      if (result === null) return HUNG;
+      if (!result) return test.name;
+    }
+    return null;
+  }
+}
+
+/** Stands for a test that does not end. */
+const HUNG = "(no end)";
+
+/** True where a test passes, null where it does not end. */
+async function passes({ name, fn }: Test, limitMs: number): Promise<boolean | null> {
+  const context = (name: string): Anything => ({
+    name,
+    origin: import.meta.url,
+    async step(first: Anything, second: Anything) {
+      const title = typeof first === "string" ? first : first.name;
+      await (second ?? first.fn ?? first)(context(title));
+      return true;
+    },
+  });
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const limit = new Promise<null>((resolve) => timer = setTimeout(() => resolve(null), limitMs));
+  try {
+    return await Promise.race([
+      Promise.resolve(fn(context(name) as Deno.TestContext)).then(() => true),
+      limit,
+    ]);
+  } catch {
+    return false;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function say(message: Message): void {
+  Deno.stdout.writeSync(new TextEncoder().encode(`\u0001${JSON.stringify(message)}\n`));
+}
+
+if (import.meta.main) {
+  globalThis.addEventListener("unhandledrejection", (event) => event.preventDefault());
+  for (const name of ["log", "warn", "error", "info"] as const) console[name] = () => {};
+  const task: Task = JSON.parse(Deno.readTextFileSync(Deno.args[0]!));
+  await new Runner(task).run();
+  Deno.exit(0);
+}
