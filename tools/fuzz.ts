@@ -67,8 +67,13 @@ async function inProcess(batch: Batch, imports: readonly string[]): Promise<Outc
       const seed = Deno.readTextFileSync(progress);
       if (seed !== last) [last, since] = [seed, performance.now()];
       else if (performance.now() - since > HANG_MS) {
-        hangs = true;
-        child.kill("SIGKILL");
+        try {
+          child.kill("SIGKILL");
+          hangs = true;
+        } catch {
+          // It has ended, and its output is still being read.
+          since = Infinity;
+        }
       }
     }, 1000);
     const { stdout, stderr, code } = await child.output();

@@ -1,4 +1,4 @@
-/** Attention, states and losses of ONNX's models: shapes known only at run time, and gradients. */
+/** Attention, experts, states and losses of ONNX's models: shapes known only at run time, and gradients. */
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import * as tf from "@weft/weft";
 import { loadOnnx } from "@weft/weft/onnx";
@@ -91,6 +91,23 @@ const SUBJECTS: Record<string, Subject> = {
     inputs: [...qkv(4, 2), ...cache(2), ints(["b"], 2, 4), ints([], 5), ...angles],
     attributes: { num_heads: 4n, kv_num_heads: 2n, do_rotary: 1n, local_window_size: 3n },
   },
+  "MoE with a further product": {
+    op: "MoE",
+    domain: microsoft,
+    inputs: [
+      floats("b", "s", 4),
+      floats(6, 3),
+      ...[floats(3, 5, 4), floats(3, 5), floats(3, 4, 5), floats(3, 4), floats(3, 5, 4)],
+    ],
+    attributes: { k: 2n, activation_type: "silu", normalize_routing_weights: 1n },
+  },
+  "Rfft of two axes": {
+    op: "Rfft",
+    domain: microsoft,
+    inputs: [floats("b", "s", 6)],
+    attributes: { signal_ndim: 2n },
+  },
+  "Irfft": { op: "Irfft", domain: microsoft, inputs: [floats("b", 4, 2)] },
   "SkipSimplifiedLayerNormalization": {
     op: "SkipSimplifiedLayerNormalization",
     domain: microsoft,

@@ -66,6 +66,72 @@ CASES = [
 ]
 
 
+def experts(rows, inner=8, wide=1, count=4, hidden=6):
+    """Inputs of a mixture of experts: rows, scores, weights and biases."""
+    return [floats(*rows, hidden), floats(int(np.prod(rows)), count), floats(count, wide * inner, hidden), floats(count, wide * inner),
+            floats(count, hidden, inner), floats(count, hidden)]
+
+
+GATES = dict(activation_type="swiglu", swiglu_fusion=1, k=2)
+CASES += [
+    *[("moe_" + t, "MoE", MS, experts((5,)), 1, [2, 3, 4, 5], dict(k=2, activation_type=t)) for t in ("relu", "gelu", "silu", "identity")],
+    ("moe_normalized", "MoE", MS, experts((2, 3)), 1, [], dict(k=2, normalize_routing_weights=1)),
+    ("moe_one", "MoE", MS, experts((1,)), 1, [], dict(k=2, activation_type="silu", normalize_routing_weights=1)),
+    ("moe_switch", "MoE", MS, experts((3,)), 1, [], {}),
+    ("moe_ties", "MoE", MS, [x * (i != 1) for i, x in enumerate(experts((3,)))], 1, [], dict(k=3)),
+    ("moe_swiglu", "MoE", MS, experts((5,), wide=2), 1, [], GATES),
+    ("moe_swiglu_limit", "MoE", MS, experts((2,), wide=2), 1, [], dict(GATES, activation_alpha=1.7, activation_beta=1., swiglu_limit=.7)),
+]
+
+
+def layouts(*masks):
+    """Block masks as the places of each row's columns, and these."""
+    columns = [[j for row in m for j, seen in enumerate(row) if seen] for m in masks]
+    rows = [np.cumsum([0] + [sum(row) for row in m]) for m in masks]
+    width = max(map(len, columns))
+    return [np.array(rows, np.int32), np.array([c + [-1] * (width - len(c)) for c in columns], np.int32)]
+
+
+TWO, THREE = layouts([[1, 0], [1, 1]], [[1, 0], [0, 1]]), layouts([[1, 0, 0], [1, 1, 0], [1, 0, 1]])
+
+
+def sparse(queries, total, blocks, batch=1, heads=2, shared=1, depth=16, room=32, packed=False, rotary=False):
+    sizes = [heads * depth, shared * depth, shared * depth]
+    q, k, v = [floats(batch, queries, s) for s in sizes]
+    own = [np.concatenate([q, k, v], -1), None, None] if packed else [q, k, v]
+    past = [floats(batch, shared, room, depth) for _ in range(2)]
+    for p in past:
+        p[:, :, total - queries:] = 0
+    turns = [np.cos(floats(room, depth // 2)), np.sin(floats(room, depth // 2))] if rotary else []
+    return [*own, *past, *blocks, np.array([total], np.int32), np.full(batch, total, np.int32), *turns]
+
+
+HEADS = dict(num_heads=2, kv_num_heads=1, sparse_block_size=16)
+CASES += [
+    ("sparse_attention_prompt", "SparseAttention", MS, sparse(20, 20, TWO), 3, [5, 6], HEADS),
+    ("sparse_attention_token", "SparseAttention", MS, sparse(1, 20, TWO, batch=2), 3, [5, 6], HEADS),
+    ("sparse_attention_part", "SparseAttention", MS, sparse(5, 40, THREE, room=48), 3, [5, 6], dict(HEADS, scale=.3)),
+    ("sparse_attention_packed", "SparseAttention", MS, sparse(18, 18, TWO, packed=True), 3, [5, 6], HEADS),
+    *[(f"sparse_attention_rotary_{i}", "SparseAttention", MS, sparse(3, 20, TWO, heads=4, shared=2, rotary=True), 3, [5, 6],
+       dict(HEADS, num_heads=4, kv_num_heads=2, do_rotary=1, rotary_interleaved=i)) for i in (0, 1)],
+]
+
+
+def result(file, op, given, names):
+    """Runs a model. SparseAttention wants its present in the memory of its past."""
+    session = ort.InferenceSession(file, providers=["CPUExecutionProvider"])
+    if op != "SparseAttention":
+        return session.run(None, given)
+    values, bound = {k: ort.OrtValue.ortvalue_from_numpy(x.copy()) for k, x in given.items()}, session.io_binding()
+    for name, value in values.items():
+        bound.bind_ortvalue_input(name, value)
+    bound.bind_output("o0")
+    for i in (1, 2):
+        bound.bind_ortvalue_output(f"o{i}", values[names[2 + i]])
+    session.run_with_iobinding(bound)
+    return [v.numpy().copy() for v in bound.get_outputs()]
+
+
 def main():
     bytes_, tensors, cases = bytearray(), [], []
 
@@ -80,17 +146,17 @@ def main():
         return len(tensors) - 1
 
     for name, op, domain, inputs, outputs, constants, attributes in CASES:
-        inputs = [np.asarray(x) for x in inputs]
-        names, made = [f"i{k}" for k in range(len(inputs))], [f"o{k}" for k in range(outputs)]
+        names, made = [f"i{k}" if x is not None else "" for k, x in enumerate(inputs)], [f"o{k}" for k in range(outputs)]
+        inputs = [x if x is None else np.asarray(x) for x in inputs]
         graph = H.make_graph(
             [H.make_node(op, names, made, domain=domain, **attributes)], "g",
-            [H.make_tensor_value_info(names[k], TYPES[x.dtype.name], list(x.shape)) for k, x in enumerate(inputs) if k not in constants],
+            [H.make_tensor_value_info(names[k], TYPES[x.dtype.name], list(x.shape)) for k, x in enumerate(inputs) if x is not None and k not in constants],
             [H.make_empty_tensor_value_info(o) for o in made],
             [NH.from_array(x, names[k]) for k, x in enumerate(inputs) if k in constants])
         opsets = [H.make_opsetid("", 17), H.make_opsetid(ML, 3), H.make_opsetid(MS, 1)]
         file = H.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString()
-        given = {names[k]: x for k, x in enumerate(inputs) if k not in constants}
-        wanted = ort.InferenceSession(file, providers=["CPUExecutionProvider"]).run(None, given)
+        given = {names[k]: x for k, x in enumerate(inputs) if x is not None and k not in constants}
+        wanted = result(file, op, given, names)
         sets = [[[reference(x) for x in given.values()], [reference(x) for x in wanted]]]
         cases.append({"n": name, "m": add(file), "sets": sets, "rtol": 1e-4, "atol": 1e-5})
     head = json.dumps({"tensors": tensors, "cases": cases}, separators=(",", ":")).encode()

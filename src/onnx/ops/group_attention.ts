@@ -17,7 +17,7 @@ import { like } from "./raw.ts";
 import * as tf from "../build/tf.ts";
 
 /** Returns queries, keys and values with their heads, which may be packed into the first input. */
-function separate(n: NodeCall, heads: number, shared: number): Tensor[] {
+export function separate(n: NodeCall, heads: number, shared: number): Tensor[] {
   if (n.has(1)) {
     return [n.x(0), n.x(1), n.x(2)].map((x, i) => splitHeads(n, x, i === 0 ? heads : shared));
   }
@@ -26,7 +26,7 @@ function separate(n: NodeCall, heads: number, shared: number): Tensor[] {
 }
 
 /** The cache of keys: its size, and the place of each row's new keys. */
-interface Cache {
+export interface Cache {
   /** Keys of each row before the new ones: `[batch, 1]`. */
   readonly past: Tensor;
   /** Rows of the cache. */
@@ -34,7 +34,7 @@ interface Cache {
 }
 
 /** Returns a cache with the new keys behind each row's own past. */
-function appended(n: NodeCall, i: number, fresh: Tensor, { past, size }: Cache): Tensor {
+export function appended(n: NodeCall, i: number, fresh: Tensor, { past, size }: Cache): Tensor {
   const old = n.has(i) ? n.x(i) : null, length = old === null ? 0 : extentOf(old, 2);
   const all = old === null || length === 0 ? fresh : tf.concat([old, fresh], 2);
   const added = extentOf(fresh, 2), columns = tf.range(0, size, 1, "int32");

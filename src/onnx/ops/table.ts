@@ -28,9 +28,11 @@ import { SHAPES } from "./shapes.ts";
 import { SIGNAL } from "./data/signal.ts";
 import { STRINGS } from "./data/strings.ts";
 import { CONTRIB } from "./domains/contrib.ts";
+import { EXPERTS } from "./domains/experts.ts";
 import { ML } from "./domains/ml.ts";
 import { NHWC } from "./domains/nhwc.ts";
 import { OPTIMIZERS } from "./domains/optimizers.ts";
+import { SPARSE_ATTENTION } from "./domains/sparse_attention.ts";
 import { REGIONS } from "./regions.ts";
 import { TOKENS } from "./data/tokens.ts";
 
@@ -61,10 +63,12 @@ export const OPS: readonly OpEntry[] = [
   ...SIGNAL,
   ...STRINGS,
   ...CONTRIB,
+  ...EXPERTS,
   ...ML,
   ...NHWC,
   ...OPTIMIZERS,
   ...REGIONS,
+  ...SPARSE_ATTENTION,
   ...TOKENS,
 ];
 

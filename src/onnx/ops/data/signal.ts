@@ -65,6 +65,29 @@ function dft(n: NodeCall): Tensor {
   return to(tf.stack([back(tf.real(y)), back(tf.imag(y))], -1), dtype);
 }
 
+/** Transforms the last axes of real numbers to half a spectrum, or back to an even number of them. */
+function halfTransform(n: NodeCall, isBack: boolean): Tensor {
+  const { attributes } = n, axes = attributes.int("signal_ndim", 1), dtype = n.dtype(0);
+  const rank = n.rank(0) - (isBack ? 1 : 0);
+  if (!attributes.flag("onesided", true)) n.lacks("a transform of both sides");
+  if (attributes.flag("normalized")) n.lacks("a normalized transform");
+  if (!(axes >= 1 && axes <= rank)) n.fail(`signal_ndim is ${axes}, for ${rank} axes`);
+  const extent = n.dims(0)[rank - 1] ?? n.needs(`the extent of axis ${rank - 1} of input 0`);
+  const x = wide(n.x(0)), sizes = tf.tensor1d([isBack ? 2 * (extent - 1) : extent], "int32");
+  // The axes before are transformed as they are, one by one.
+  const along = (z: Tensor, axis: number): Tensor => {
+    const perm = lastAxis(rank, axis), moved = permuted(z, perm);
+    return permuted(isBack ? tf.ifft(moved) : tf.fft(moved), inverse(perm));
+  };
+  const others = Array.from({ length: axes - 1 }, (_, i) => rank - 2 - i);
+  if (isBack) {
+    if (n.dims(0)[rank] !== 2) n.fail("its last axis has no real and imaginary parts");
+    const z = others.reduce(along, tf.complex(partOf(x, 0), partOf(x, 1)));
+    return to(put1("IRFFT", [z, sizes]), dtype);
+  }
+  return to(partsOf(others.reduce(along, put1("RFFT", [x, sizes]))), dtype);
+}
+
 function inverse(perm: readonly number[] | null): number[] | null {
   if (perm === null) return null;
   const order: number[] = [];
@@ -145,6 +168,8 @@ export const SIGNAL: readonly OpEntry[] = [
   op("DFT", 17, dft, { known: [1, 2] }),
   op("HammingWindow", 17, windowOf([25 / 46, -21 / 46]), { grows: true }),
   op("HannWindow", 17, windowOf([0.5, -0.5]), { grows: true }),
+  op("Irfft", 1, (n) => halfTransform(n, true), { domain: "com.microsoft" }),
   op("MelWeightMatrix", 17, melWeights, { known: [0, 1, 2, 3, 4], grows: true }),
+  op("Rfft", 1, (n) => halfTransform(n, false), { domain: "com.microsoft" }),
   op("STFT", 17, stft, { known: [1, 3] }),
 ];
