@@ -25,7 +25,9 @@ async function compute(op: string, inputs: Inputs, attributes: Attributes): Prom
   const m = await loaded(op, inputs, attributes);
   try {
     const feeds = m.inputs.map(({ name }) => [name, inputs[Number(name.slice(1))]!]);
-    return [...await ((await m.run(Object.fromEntries(feeds))).y as tf.Tensor<number>).data()];
+    return [
+      ...await ((await m.run(Object.fromEntries(feeds))).y as tf.Tensor).data() as Float32Array,
+    ];
   } finally {
     m.dispose();
   }

@@ -141,3 +141,19 @@ function makeNode(op: Operation, inputs: IrValue[], controls: IrNode[], feed: nu
   const { name, def, attrs, device } = op;
   return { name, def, attrs, inputs, controls, outputs: [], device, source: op, feed };
 }
+
+/** Copies a node without its outputs. All nodes list their fields in one order, so that passes read one hidden class. */
+export function nodeLike(
+  { name, def, attrs, device, source, feed }: IrNode,
+  inputs: IrValue[],
+  controls: IrNode[],
+): IrNode {
+  return { name, def, attrs, inputs, controls, outputs: [], device, source, feed };
+}
+
+/** Copies a value as the next output of a node. */
+export function addOutputLike(node: IrNode, { dtype, shape, promised }: IrValue): IrValue {
+  const value = { node, index: node.outputs.length, dtype, shape, promised };
+  node.outputs.push(value);
+  return value;
+}

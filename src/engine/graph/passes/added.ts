@@ -15,7 +15,8 @@ export function addedNode(
   inputs: readonly IrValue[],
   attrs: Attrs = {},
 ): IrNode {
-  return { ...like, def: lookupOp(op)!, attrs, inputs: [...inputs], controls: [], outputs: [] };
+  const { name, device, source, feed } = like, def = lookupOp(op)!;
+  return { name, def, attrs, inputs: [...inputs], controls: [], outputs: [], device, source, feed };
 }
 
 /** Adds the only output to a new node. */

@@ -1,6 +1,6 @@
 /** Clusters: sets of nodes that are replaced by one node each, without cycles. */
 import { InternalError } from "../../core/errors.ts";
-import type { IrGraph, IrNode, IrValue } from "../ir.ts";
+import { addOutputLike, type IrGraph, type IrNode, type IrValue, nodeLike } from "../ir.ts";
 
 /** Nodes to be replaced by one, and their place in a valid order. */
 interface Unit {
@@ -123,29 +123,23 @@ export function joinNodes(ir: IrGraph, joins: readonly Joined[]): IrGraph {
     while (stack.length > 0) {
       const [unit, ready] = stack.pop()!;
       if (copies.has(unit)) continue;
-      const { inputs, ...rest } = templateOf(unit), controls = waitsOf(unit);
+      const template = templateOf(unit), controls = waitsOf(unit), { inputs } = template;
       if (!ready) {
         if (waiting.has(unit)) {
-          throw new InternalError(`Cannot join nodes: "${templateOf(unit).name}" needs itself`);
+          throw new InternalError(`Cannot join nodes: "${template.name}" needs itself`);
         }
         waiting.add(unit);
         stack.push([unit, true]);
-        for (const n of [...inputs.map((v) => v.node), ...controls]) {
-          if (!copies.has(unitOf(n))) stack.push([unitOf(n), false]);
-        }
+        for (const v of inputs) if (!values.has(v)) stack.push([unitOf(v.node), false]);
+        for (const c of controls) if (!copies.has(unitOf(c))) stack.push([unitOf(c), false]);
         continue;
       }
-      const copy: IrNode = {
-        ...rest,
-        inputs: inputs.map((v) => values.get(v)!),
-        controls: [...new Set(controls.map((c) => copies.get(unitOf(c))!))],
-        outputs: [],
-      };
-      unit.outputs.forEach((v, index) => {
-        const w: IrValue = { ...v, node: copy, index };
-        copy.outputs.push(w);
-        values.set(v, w);
-      });
+      const copy = nodeLike(
+        template,
+        inputs.map((v) => values.get(v)!),
+        controls.length === 0 ? [] : [...new Set(controls.map((c) => copies.get(unitOf(c))!))],
+      );
+      for (const v of unit.outputs) values.set(v, addOutputLike(copy, v));
       copies.set(unit, copy);
       out.push(copy);
     }

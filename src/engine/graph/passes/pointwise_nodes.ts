@@ -3,6 +3,7 @@ import { type DType, DTYPES } from "../../core/dtype.ts";
 import { fusionOf } from "../../core/fusion.ts";
 import type { MeaningOf } from "../../core/meaning.ts";
 import type { NdArray } from "../../core/nd_array.ts";
+import type { Attrs, OpDef } from "../../core/op.ts";
 import {
   argument,
   castTo,
@@ -50,9 +51,12 @@ export function isPointwise(node: IrNode, target: PassTarget): boolean {
 
 /** True where an element may fail on the CPU: the node stays alone, so that the error names it. */
 function mayThrow(node: IrNode): boolean {
+  const dtypes = node.inputs.map((v) => v.dtype);
+  // Only integers fail, but an expression may make them of its own.
+  const { exprs } = expressionsOf(node);
+  if (!mayFail(exprs, dtypes)) return false;
   const args = node.inputs.map((v, i) => literal(v) ?? argument(i));
-  const exprs = expressionsOf(node).map((e) => substitute(e, args));
-  return mayFail(exprs, node.inputs.map((v) => v.dtype));
+  return mayFail(exprs.map((e) => substitute(e, args)), dtypes);
 }
 
 function isSimple(dtype: DType): boolean {
@@ -66,9 +70,26 @@ function betweenOps(e: Expr, dtype: DType): Expr {
   return isRounded ? e : castTo(castTo(e, "float32"), "float16");
 }
 
-/** Returns one expression over the node's inputs for each of its outputs. */
-function expressionsOf({ def, attrs, inputs }: IrNode): readonly Expr[] {
-  return (def.meaning as MeaningOf<"pointwise">).exprs(inputs.map((_, i) => argument(i)), attrs);
+/** What passes ask of a pointwise node again and again. */
+interface Expressions {
+  readonly def: OpDef;
+  readonly count: number;
+  /** One over the node's inputs for each of its outputs. */
+  readonly exprs: readonly Expr[];
+  readonly work: number;
+}
+
+/** Expressions by the attributes of nodes, which copies of a node share. */
+const expressions = new WeakMap<Attrs, Expressions>();
+
+function expressionsOf({ def, attrs, inputs }: IrNode): Expressions {
+  let found = expressions.get(attrs);
+  if (found === undefined || found.def !== def || found.count !== inputs.length) {
+    const { exprs: make } = def.meaning as MeaningOf<"pointwise">;
+    const exprs = make(inputs.map((_, i) => argument(i)), attrs);
+    expressions.set(attrs, found = { def, count: inputs.length, exprs, work: workOf(exprs) });
+  }
+  return found;
 }
 
 /** Primitives that take one or two instructions. */
@@ -91,7 +112,7 @@ function workOf(exprs: readonly Expr[]): number {
 
 /** Returns {@linkcode workOf} a pointwise node. */
 export function workOfNode(node: IrNode): number {
-  return workOf(expressionsOf(node));
+  return expressionsOf(node).work;
 }
 
 /** True for a product that may get an expression over each of its sums. */
@@ -149,7 +170,7 @@ export function applied(
   operands: readonly Expr[],
   known: Map<Expr, Expr> = new Map(),
 ): Expr[] {
-  const exprs = expressionsOf(node), alone = binaryOf(exprs);
+  const { exprs } = expressionsOf(node), alone = binaryOf(exprs);
   const kept = operands.map((e, i) => {
     if (DTYPES[node.inputs[i].dtype].kind !== "float") return e;
     if (operands.indexOf(e) < i) return keep(e, true);

@@ -2,7 +2,7 @@
  * Copies a plan's graph with some values replaced and unused nodes left out. The readers of a removed node inherit its
  * control edges, so that no effect is lost.
  */
-import type { IrGraph, IrNode, IrValue } from "../ir.ts";
+import { addOutputLike, type IrGraph, type IrNode, type IrValue, nodeLike } from "../ir.ts";
 
 /**
  * Copies `ir` without the nodes that are keys of `nodes`, and with each key of `values`, which are all their outputs,
@@ -37,13 +37,12 @@ export function replaceValues(
   const out: IrNode[] = [];
   for (const node of [...added, ...ir.nodes]) {
     if (!needed.has(node)) continue;
-    const copy: IrNode = {
-      ...node,
-      inputs: node.inputs.map(copyOf),
-      controls: controls.of(node).map((c) => copies.get(c)!),
-      outputs: [],
-    };
-    for (const v of node.outputs) copy.outputs.push({ ...v, node: copy });
+    const copy = nodeLike(
+      node,
+      node.inputs.map(copyOf),
+      controls.of(node).map((c) => copies.get(c)!),
+    );
+    for (const v of node.outputs) addOutputLike(copy, v);
     copies.set(node, copy);
     out.push(copy);
   }

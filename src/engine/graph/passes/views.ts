@@ -5,7 +5,14 @@
  */
 import { NdArray } from "../../core/nd_array.ts";
 import { isConcrete, type PartialShape, sameShape, type Shape, sizeOf } from "../../core/shape.ts";
-import { type IrGraph, type IrNode, type IrValue, isConstant } from "../ir.ts";
+import {
+  addOutputLike,
+  type IrGraph,
+  type IrNode,
+  type IrValue,
+  isConstant,
+  nodeLike,
+} from "../ir.ts";
 import { addedValue, constantNode } from "./added.ts";
 import { beforeCasts } from "./casts.ts";
 import { mayJoin } from "./cse.ts";
@@ -80,12 +87,8 @@ class Rebuilt {
     }
     const controls = [...new Set(node.controls.map((c) => this.#instead.get(c)!))]
       .filter((c) => !isConstant(c));
-    const copy: IrNode = { ...node, inputs, controls, outputs: [] };
-    for (const v of node.outputs) {
-      const w = { ...v, node: copy };
-      copy.outputs.push(w);
-      this.#values.set(v, w);
-    }
+    const copy = nodeLike(node, inputs, controls);
+    for (const v of node.outputs) this.#values.set(v, addOutputLike(copy, v));
     this.#instead.set(node, copy);
     this.#put(copy);
     if (takesEpilogue(copy) && copy.outputs[0].shape?.length === 2) this.#rows.add(copy.outputs[0]);
@@ -169,8 +172,8 @@ class Rebuilt {
     if (base === x && isNew && node.def.name !== "Transpose") {
       // It stays, and is known as a view.
       const inputs = node.inputs.map((v, i) => i === 0 ? x : this.#values.get(v)!);
-      const copy: IrNode = { ...node, inputs, outputs: [] }, y = { ...node.outputs[0], node: copy };
-      copy.outputs.push(y);
+      const copy = nodeLike(node, inputs, node.controls);
+      const y = addOutputLike(copy, node.outputs[0]);
       this.#put(copy);
       this.#noteView(y, x);
       return y;
