@@ -52,7 +52,7 @@ export function isPointwise(node: IrNode, target: PassTarget): boolean {
 /** True where an element may fail on the CPU: the node stays alone, so that the error names it. */
 function mayThrow(node: IrNode): boolean {
   const dtypes = node.inputs.map((v) => v.dtype);
-  // Only integers fail, but an expression may make them of its own.
+  // Numbers in place of arguments make fewer expressions fail, not more.
   const { exprs } = expressionsOf(node);
   if (!mayFail(exprs, dtypes)) return false;
   const args = node.inputs.map((v, i) => literal(v) ?? argument(i));
@@ -70,7 +70,7 @@ function betweenOps(e: Expr, dtype: DType): Expr {
   return isRounded ? e : castTo(castTo(e, "float32"), "float16");
 }
 
-/** What passes ask of a pointwise node again and again. */
+/** Expressions of a pointwise node. */
 interface Expressions {
   readonly def: OpDef;
   readonly count: number;
