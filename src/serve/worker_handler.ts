@@ -1,4 +1,5 @@
 /** Handlers in a worker: one thread computes, and another answers for its health meanwhile. */
+import { deferred } from "../engine/core/collections/deferred.ts";
 import { UnavailableError, ValueError } from "../engine/core/errors.ts";
 import { optionCheck } from "../engine/core/arguments.ts";
 import { after } from "../engine/runtime/run/timers.ts";
@@ -135,7 +136,7 @@ class Front {
   readonly #worker: Worker;
   readonly #timeoutMs: number;
   readonly #waiting = new Map<number, (answer: Response) => void>();
-  readonly #began = Promise.withResolvers<void>();
+  readonly #began = deferred<void>();
   #next = 0;
   /** Why the worker answers no more; null while it does. */
   #ended: string | null = null;
@@ -189,7 +190,7 @@ class Front {
     }
     const { url, method, body, signal } = request;
     const timeoutMs = Math.min(this.#timeoutMs, timeoutOf(request));
-    const id = this.#next++, { promise, resolve } = Promise.withResolvers<Response>();
+    const id = this.#next++, { promise, resolve } = deferred<Response>();
     const abandon = (status: number, message: string): void => {
       this.#worker.postMessage({ kind: "abort", id } satisfies Question);
       this.#settle(id, errorResponse(new HttpError(status, message)));

@@ -1,6 +1,7 @@
 /**
  * Coordinated reads: rounds in which each of several consumers gets one element of a task, so that batches of one round belong together.
  */
+import { type Deferred, deferred } from "../../engine/core/collections/deferred.ts";
 import { FailedPreconditionError } from "../../engine/core/errors.ts";
 import { after } from "../../engine/runtime/run/timers.ts";
 
@@ -15,7 +16,7 @@ export interface RoundRequest {
 }
 
 /** A consumer that waits for a round. */
-type Waiter<E> = RoundRequest & ReturnType<typeof Promise.withResolvers<E | null>>;
+type Waiter<E> = RoundRequest & Deferred<E | null>;
 
 /** One element for each consumer; null where the round is left out. */
 type Round<E> = Promise<readonly E[] | null>;
@@ -61,7 +62,7 @@ export class Rounds<E> {
       );
     }
     if (round === this.#current) return this.#elementOf(consumer);
-    const waiter = { ...request, ...Promise.withResolvers<E | null>() };
+    const waiter = { ...request, ...deferred<E | null>() };
     const others = this.#of(round), before = others.get(consumer);
     // A repeated request gets the answer of the first one.
     if (before !== undefined) void waiter.promise.then(before.resolve, before.reject);

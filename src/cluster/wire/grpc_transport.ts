@@ -1,4 +1,5 @@
 /** gRPC's unary calls over HTTP/2, the transport of TensorFlow's services. */
+import { deferred } from "../../engine/core/collections/deferred.ts";
 import { type AddressInfo, connect, createServer, isIP, type Server, type Socket } from "node:net";
 import { connect as connectTls, createServer as createTlsServer } from "node:tls";
 import { Error } from "../../engine/core/throwing/builtin_errors.ts";
@@ -211,7 +212,7 @@ class Asking implements StreamEvents {
 
   constructor(options: TransportOptions, held: ByteBudget) {
     this.#message = new Message(options, held);
-    const { promise, ...settle } = Promise.withResolvers<Uint8Array>();
+    const { promise, ...settle } = deferred<Uint8Array>();
     this.answer = promise;
     this.#settle = settle;
   }

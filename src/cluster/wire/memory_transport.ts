@@ -1,6 +1,7 @@
 /**
  * A network within one process, for tests and for services that need no other: calls are function calls, with the errors of the real one.
  */
+import { deferred } from "../../engine/core/collections/deferred.ts";
 import { showAs } from "../../engine/core/arrays/shown.ts";
 import { UnauthenticatedError, UnavailableError } from "../../engine/core/errors.ts";
 import {
@@ -68,7 +69,7 @@ export class MemoryTransport implements Transport {
       if (isClosed) throw new UnavailableError(`The connection to ${address} was lost`);
       ended?.throwIfAborted();
       const gone = new AbortController();
-      const answer = Promise.withResolvers<Parts>();
+      const answer = deferred<Parts>();
       const end = (why: unknown): void => {
         answer.reject(why);
         gone.abort();

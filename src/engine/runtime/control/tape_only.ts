@@ -48,7 +48,9 @@ export function forTapeOnly(
   const standIns = values.map((v, k) =>
     standInFor(v, k < next.length ? f.graph.inputs[next[k]] : inputOf(v))
   );
-  const needed = new Set(values.keys().filter((k) => standIns[k] === null || read.has(values[k])));
+  const needed = new Set(
+    [...values.keys()].filter((k) => standIns[k] === null || read.has(values[k])),
+  );
   const readsNow = (): Set<number> => inputsRead(f.graph, [...needed].map((k) => values[k]));
   let reads = readsNow();
   for (let before = -1; before !== needed.size; reads = readsNow()) {

@@ -2,6 +2,7 @@
  * Boundary: the point where runs of a body wait for their reads from a device, so that all are made in one copy. A loop
  * whose condition is not known yet runs its body up to there.
  */
+import { deferred } from "../../core/collections/deferred.ts";
 import { type BufferRead, type Device, readNow } from "../../core/device.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { whenReady } from "../../core/nest.ts";
@@ -89,7 +90,7 @@ export class Boundary {
 
   /** Resolves when the next run waits for an upload. */
   nextUpload(): Promise<void> {
-    return (this.#next ??= Promise.withResolvers<void>()).promise;
+    return (this.#next ??= deferred<void>()).promise;
   }
 
   #passSoon(): void {

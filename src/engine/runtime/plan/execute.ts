@@ -1,4 +1,5 @@
 /** Ways to run a plan: to its end, as far as it goes, or at once. */
+import { deferred } from "../../core/collections/deferred.ts";
 import { outputWatch } from "../eager/eager.ts";
 import type { RunContext } from "../run/run_context.ts";
 import type { RunValue } from "../run/run_value.ts";
@@ -19,7 +20,7 @@ export function execute(
   options: ExecuteOptions = {},
 ): RunValue[] | Promise<RunValue[]> {
   const execution = new Execution(plan, feeds, context, options);
-  const out = execution.run(() => Promise.withResolvers<RunValue[]>());
+  const out = execution.run(() => deferred<RunValue[]>());
   return Array.isArray(out) ? out : out.promise;
 }
 

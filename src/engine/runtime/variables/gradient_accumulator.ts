@@ -1,4 +1,5 @@
 /** Accumulators of gradients: replicas add gradients, and a waiting taker gets the mean once there are enough. */
+import { deferred } from "../../core/collections/deferred.ts";
 import type { OpInput } from "../../core/apply.ts";
 import type { DType } from "../../core/dtype.ts";
 import { CancelledError, InvalidArgumentError } from "../../core/errors.ts";
@@ -87,7 +88,7 @@ export class GradientAccumulator implements Accumulator {
    * `InvalidArgumentError` for a `required` below one.
    */
   take(required: number, signal?: AbortSignal): Promise<EagerTensor> {
-    const taker = Promise.withResolvers<EagerTensor>();
+    const taker = deferred<EagerTensor>();
     const waiting: Taker = { required: this.#checked(required), resolve: taker.resolve };
     this.#takers.add(waiting);
     const leave = (): void => {
