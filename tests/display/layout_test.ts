@@ -1,6 +1,6 @@
 /** The layout of pictures of graphs: boxes and lines that stay apart, whatever the graph. */
 import * as tf from "@weft/weft";
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { type Layout, layout, type LayoutGraph } from "../../src/library/display/layout.ts";
 import { effort } from "../effort.ts";
 
@@ -136,4 +136,51 @@ Deno.test("pictures fold constants and reads of variables into their readers, an
   const alone = new tf.Graph();
   alone.asDefault(() => tf.scalar(1));
   assertEquals(tf.toSvg(alone).match(/<rect /g)?.length, 1);
+});
+
+/** Two layers of three operations each, with an inner scope, and a sum of both. */
+function scoped(): tf.Graph {
+  const graph = new tf.Graph();
+  graph.asDefault(() => {
+    const x = tf.placeholder("float32", [2], "x");
+    const layer = (x: tf.Tensor, name: string): tf.Tensor =>
+      tf.nameScope(name, () => tf.nameScope("inner", () => tf.neg(tf.square(tf.relu(x)))).relu());
+    tf.add(layer(layer(x, "a"), "b"), x);
+  });
+  return graph;
+}
+
+/** Names of the boxes of a picture, and its lines that go up. */
+function boxesOf(svg: string): { labels: string[]; up: number } {
+  const labels = [...svg.matchAll(/font-weight="bold">([^<]*)</g)].map(([, label]) => label!);
+  const ends = [...svg.matchAll(/<path class="\w+" d="M\S+ (\d+)[^"]*? (\d+)"/g)];
+  return { labels, up: ends.filter(([, from, to]) => Number(to) < Number(from)).length };
+}
+
+Deno.test("scopes of names are boxes of a picture, and those that are named stay open", () => {
+  const graph = scoped();
+  const labels = (fold: boolean | string[]) => boxesOf(tf.toSvg(graph, { fold })).labels;
+  assertEquals(labels(true), ["Placeholder", "4 in a", "4 in b", "AddV2"]);
+  assertEquals(labels(["b"]), ["Placeholder", "4 in a", "3 in inner", "Relu", "AddV2"]);
+  assertEquals(labels(["a", "b", "a/inner", "b/inner"]).length, 10);
+  assertEquals(labels(false), labels(["a", "b", "a/inner", "b/inner"]));
+  assertEquals(labels([]), labels(true));
+  assertStringIncludes(tf.toDot(graph, { fold: true }), '"a" -> "b"');
+  assertStringIncludes(tf.toSvg(graph, { fold: true }), 'data-scope="a"');
+  for (const wrong of ["a", 1, [1], {}]) {
+    assertThrows(() => tf.toSvg(graph, { fold: wrong as never }), TypeError, "fold");
+  }
+});
+
+Deno.test("scopes that read each other are boxes still, with a line that goes up", () => {
+  const graph = new tf.Graph();
+  graph.asDefault(() => {
+    const x = tf.placeholder("float32", [2], "x");
+    const a = tf.nameScope("a", () => tf.neg(tf.square(x)));
+    const b = tf.nameScope("b", () => tf.neg(tf.square(a)));
+    tf.nameScope("a/", () => tf.relu(b));
+  });
+  const { labels, up } = boxesOf(tf.toSvg(graph, { fold: true }));
+  assertEquals(labels, ["Placeholder", "3 in a", "2 in b"]);
+  assertEquals(up, 1);
 });

@@ -1,18 +1,7 @@
 /** Graphs as pictures: Graphviz text, and SVG. */
-import { layout, type Point } from "./layout.ts";
-import { type Drawing, drawing, type DrawnNode, type DrawOptions } from "./placed.ts";
+import { drawing, type DrawOptions } from "./placed.ts";
 import type { Drawable } from "./summary.ts";
-
-const FILL: Readonly<Record<string, string>> = {
-  CPU: "#dbeafe",
-  GPU: "#dcfce7",
-  script: "#fde68a",
-};
-const STROKE = { data: "#64748b", control: "#94a3b8", readback: "#dc2626" };
-
-function fillOf({ script, device }: DrawnNode): string {
-  return script ? FILL.script : FILL[device];
-}
+import { fillOf, svgOf } from "./svg.ts";
 
 /**
  * A graph in Graphviz's language: boxes coloured by device, script ops by their function, edges over which a value is
@@ -50,30 +39,10 @@ export function toDot(graph: Drawable, options: DrawOptions = {}): string {
   ].join("\n");
 }
 
-const BOX = { width: 160, height: 40, across: 24, down: 30 };
-
-function escaped(text: string): string {
-  const entities: Record<string, string> = {
-    "&": "&amp;",
-    "<": "&lt;",
-    ">": "&gt;",
-    '"': "&quot;",
-  };
-  return text.replace(/[&<>"]/g, (c) => entities[c]);
-}
-
-function cut(text: string): string {
-  return text.length > 21 ? `${text.slice(0, 20)}…` : text;
-}
-
-/** Cuts names at their beginning, where those of one scope are alike. */
-function cutLeft(text: string): string {
-  return text.length > 24 ? `…${text.slice(-23)}` : text;
-}
-
 /**
  * A graph as an SVG picture: boxes in layers, coloured by the device they run on, script ops and calls with their function's
- * name, edges over which a value is read back to the host in red. Constants and variables stand in the boxes that read them. Throws `TypeError` for a value without a graph.
+ * name, edges over which a value is read back to the host in red. Constants and variables stand in the boxes that read them, and with
+ * `fold` each scope of names (`tf.nameScope`) is one box. Throws `TypeError` for a value without a graph.
  *
  * @example
  * ```ts
@@ -83,48 +52,16 @@ function cutLeft(text: string): string {
  * g.asDefault(() => tf.neg(tf.placeholder("float32", [2], "x")));
  * assertStringIncludes(tf.toSvg(g), "<svg ");
  * ```
+ *
+ * @example Scopes of names as boxes
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertStringIncludes } from "@std/assert";
+ * const g = new tf.Graph();
+ * g.asDefault(() => tf.nameScope("layer", () => tf.neg(tf.square(tf.placeholder("float32", [2])))));
+ * assertStringIncludes(tf.toSvg(g, { fold: true }), "3 in layer");
+ * ```
  */
 export function toSvg(graph: Drawable, options: DrawOptions = {}): string {
   return svgOf(drawing(graph, "toSvg", options));
-}
-
-/** Draws nodes and edges, in topological order. */
-export function svgOf({ nodes, edges }: Drawing): string {
-  const { boxes: places, paths, width, height } = layout({ count: nodes.length, edges }, BOX);
-  const lines = edges.map(({ kind }, e) => {
-    const dash = kind === "control" ? ' stroke-dasharray="4 3"' : "";
-    const { x, y } = paths[e].at(-1)!;
-    return `<path class="${kind}" d="${lineOf(paths[e])}" stroke="${STROKE[kind]}"${
-      kind === "readback" ? ' stroke-width="2"' : ""
-    }${dash}/><path d="M${x - 4} ${y - 7}L${x} ${y}L${x + 4} ${y - 7}Z" fill="${STROKE[kind]}"/>`;
-  });
-  const boxes = nodes.map((n, i) => {
-    const { x, y } = places[i], middle = x + BOX.width / 2;
-    const kind = n.script ? "script" : n.device.toLowerCase();
-    const about = `${n.name} on ${n.device}${n.about ? `: ${n.about}` : ""}`;
-    return `<g class="${kind}${n.about ? " joined" : ""}"><title>${escaped(about)}</title>` +
-      `<rect x="${x}" y="${y}" width="${BOX.width}" height="${BOX.height}" rx="6" fill="${
-        fillOf(n)
-      }" stroke="#475569"/>` +
-      `<text x="${middle}" y="${y + 17}" font-weight="bold">${escaped(cut(n.label))}</text>` +
-      `<text x="${middle}" y="${y + 32}" fill="#475569">${escaped(cutLeft(n.name))}</text></g>`;
-  });
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="11" text-anchor="middle">`,
-    `<g fill="none">${lines.join("")}</g>`,
-    ...boxes,
-    "</svg>",
-  ].join("\n");
-}
-
-/** A line through points: straight within pairs, bent from one pair to the next. */
-function lineOf(points: readonly Point[]): string {
-  const [{ x, y }] = points;
-  let text = `M${x} ${y}`;
-  for (let i = 1; i < points.length; i++) {
-    const from = points[i - 1], to = points[i], bend = (from.y + to.y) / 2;
-    const isBent = i % 2 === 1 && from.x !== to.x;
-    text += isBent ? `C${from.x} ${bend} ${to.x} ${bend} ${to.x} ${to.y}` : `L${to.x} ${to.y}`;
-  }
-  return text;
 }

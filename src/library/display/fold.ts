@@ -1,72 +1,63 @@
-/** Pictures in which each scope of names is one box. */
+/** Drawings in which each scope of names is one box, but for those that are open. */
 
-import type { Drawing, DrawnEdge, DrawnNode } from "../../src/library/display/placed.ts";
+import { groupBy } from "../../engine/core/collections/group_by.ts";
+import type { Drawing, DrawnEdge, DrawnNode } from "./placed.ts";
 
-/** The outermost scope of a name; null where there is none. */
-function scopeOf(name: string): string | null {
-  const end = name.indexOf("/");
-  return end < 0 ? null : name.slice(0, end);
-}
-
-/** Joins the nodes of each scope. Scopes that read what comes of them stay open, for a picture has no circles. */
-export function folded(drawing: Drawing): Drawing {
-  const members = Map.groupBy(drawing.nodes, ({ name }) => scopeOf(name));
-  const closed = new Set([...members].flatMap(([scope, { length }]) => {
-    return scope !== null && length > 1 ? [scope] : [];
-  }));
-  for (;;) {
-    if (closed.size === 0) return drawing;
-    const joined = join(drawing, closed);
-    const order = topological(joined);
-    if (order.length === joined.nodes.length) return sorted(joined, order);
-    const left = joined.nodes.filter((_, i) => !order.includes(i));
-    for (const { name } of left) closed.delete(name);
+/** The outermost scope of a name that is not open; null where there is none. */
+function shutScope(name: string, open: ReadonlySet<string>): string | null {
+  for (let end = name.indexOf("/"); end >= 0; end = name.indexOf("/", end + 1)) {
+    const scope = name.slice(0, end);
+    if (!open.has(scope)) return scope;
   }
+  return null;
 }
 
-function join({ nodes, edges }: Drawing, closed: ReadonlySet<string>): Drawing {
-  const at = new Map<string, number>(), made: DrawnNode[] = [];
+/** Joins the nodes of each scope that is not open. A scope of one node stays that node. */
+export function folded({ nodes, edges }: Drawing, open: ReadonlySet<string> = new Set()): Drawing {
+  const members = groupBy(nodes, ({ name }) => shutScope(name, open) ?? "");
+  const boxes: DrawnNode[] = [], boxOfScope = new Map<string, number>();
   const place = nodes.map((node) => {
-    const scope = scopeOf(node.name);
-    if (scope === null || !closed.has(scope)) return made.push(node) - 1;
-    if (!at.has(scope)) at.set(scope, made.push(box(scope, nodes)) - 1);
-    return at.get(scope)!;
+    const scope = shutScope(node.name, open), within = members.get(scope ?? "")!;
+    if (scope === null || within.length === 1) return boxes.push(node) - 1;
+    if (!boxOfScope.has(scope)) boxOfScope.set(scope, boxes.push(box(scope, within)) - 1);
+    return boxOfScope.get(scope)!;
   });
   const kinds = new Map<string, DrawnEdge>();
-  for (const edge of edges) {
-    const from = place[edge.from]!, to = place[edge.to]!;
-    if (from !== to) kinds.set(`${from} ${to} ${edge.kind}`, { ...edge, from, to });
+  for (const { from, to, kind } of edges) {
+    const edge = { from: place[from], to: place[to], kind };
+    if (edge.from !== edge.to) kinds.set(`${edge.from} ${edge.to} ${kind}`, edge);
   }
-  return { nodes: made, edges: [...kinds.values()] };
+  return sorted(boxes, [...kinds.values()]);
 }
 
 /** The box of a scope: on a GPU where one of its nodes is. */
-function box(scope: string, nodes: readonly DrawnNode[]): DrawnNode {
-  const within = nodes.filter(({ name }) => scopeOf(name) === scope);
+function box(scope: string, within: readonly DrawnNode[]): DrawnNode {
   return {
     name: scope,
-    label: `${within.length} in ${scope}`,
+    label: `${within.length} in ${scope.slice(scope.lastIndexOf("/") + 1)}`,
     script: within.some(({ script }) => script),
     device: within.some(({ device }) => device === "GPU") ? "GPU" : "CPU",
-    about: within.map(({ label }) => label).join("·"),
+    scope: true,
   };
 }
 
-/** Numbers of nodes, each after those it reads; those on circles are missing (Kahn, 1962). */
-function topological({ nodes, edges }: Drawing): number[] {
-  const waits = nodes.map(() => 0);
-  for (const { to } of edges) waits[to]!++;
-  const order = [...nodes.keys()].filter((i) => waits[i] === 0);
-  for (const i of order) {
-    for (const { from, to } of edges) if (from === i && --waits[to]! === 0) order.push(to);
+/**
+ * Puts each box behind those it reads (Kahn, 1962). Scopes may read each other in a circle: the first of those that are left comes
+ * next, and a line goes back up to it.
+ */
+function sorted(boxes: readonly DrawnNode[], edges: readonly DrawnEdge[]): Drawing {
+  const waits = boxes.map(() => 0), left = new Set(boxes.keys()), order: number[] = [];
+  for (const { to } of edges) waits[to]++;
+  while (left.size > 0) {
+    let [next] = left;
+    for (const i of left) if (waits[i] < waits[next]) next = i;
+    left.delete(next);
+    order.push(next);
+    for (const { from, to } of edges) if (from === next) waits[to]--;
   }
-  return order;
-}
-
-function sorted({ nodes, edges }: Drawing, order: readonly number[]): Drawing {
   const rank = new Map(order.map((i, r) => [i, r]));
   return {
-    nodes: order.map((i) => nodes[i]!),
+    nodes: order.map((i) => boxes[i]),
     edges: edges.map((e) => ({ ...e, from: rank.get(e.from)!, to: rank.get(e.to)! }))
       .sort((a, b) => a.to - b.to),
   };

@@ -22,6 +22,9 @@ const DISPLAY = Symbol.for("Jupyter.display");
 /** Least height and width of an array of one, three or four channels that is shown as a picture. */
 const SMALLEST_PICTURE = 8;
 
+/** Operations of a graph beyond which scopes of names are boxes. */
+const MOST_OPEN = 40;
+
 /** Rows and columns of a table that are shown at either end. */
 const ENDS = 6;
 
@@ -101,7 +104,8 @@ function consoleText(x: object): string {
 }
 
 function shownGraph(graph: Graph, text: string): Shown {
-  return { "text/plain": text, "image/svg+xml": toSvg(graph) };
+  const fold = graph.operations.length > MOST_OPEN;
+  return { "text/plain": text, "image/svg+xml": toSvg(graph, { fold }) };
 }
 
 showAs(NdArray, (x) => shownArray(x, consoleText(x)));

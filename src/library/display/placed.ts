@@ -3,10 +3,11 @@
  * host.
  */
 import { ValueError } from "../../engine/core/errors.ts";
-import { optionCheck } from "../../engine/core/arguments.ts";
+import { optionCheck, wrongArgument } from "../../engine/core/arguments.ts";
 import type { Resource } from "../../engine/core/graph_node.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
+import type { Graph } from "../../engine/graph/graph.ts";
 import { buildIr } from "../../engine/graph/ir.ts";
 import type { Operation, SymbolicTensor } from "../../engine/graph/operation.ts";
 import { cpuDevice, defaultDevice, gpuDevice } from "../../engine/runtime/devices/devices.ts";
@@ -15,6 +16,7 @@ import { requiredDevice } from "../../engine/runtime/plan/make_plan.ts";
 import type { Session } from "../../engine/runtime/session/session.ts";
 import { arrayLabel } from "./array_label.ts";
 import { runDrawing } from "./plan_drawing.ts";
+import { folded } from "./fold.ts";
 import { type Drawable, graphOf, isScript, scriptName } from "./summary.ts";
 
 /** Options of a drawing. */
@@ -26,6 +28,8 @@ export interface DrawOptions {
    * into one kernel. Default: the graph as it was written.
    */
   readonly session?: Session;
+  /** True: each scope of names (`tf.nameScope`) is one box. A list: all but these scopes. Default: a box for each operation. */
+  readonly fold?: boolean | readonly string[];
 }
 
 export interface DrawnNode {
@@ -38,6 +42,8 @@ export interface DrawnNode {
   readonly device: DeviceType;
   /** The nodes that were fused into it. */
   readonly about?: string;
+  /** True for the box of a scope of names. */
+  readonly scope?: boolean;
 }
 
 /** An edge. Control edges carry no value; a value that crosses from the GPU to the host is read back. */
@@ -57,8 +63,20 @@ export interface Drawing {
  * options, `ValueError` for a session of another graph.
  */
 export function drawing(x: Drawable, fn: string, options: DrawOptions): Drawing {
-  optionCheck<DrawOptions>(fn, { feeds: true, session: true })(options);
-  const graph = graphOf(x, fn);
+  optionCheck<DrawOptions>(fn, { feeds: true, session: true, fold: true })(options);
+  const { fold = false } = options;
+  if (typeof fold !== "boolean" && !isListOfNames(fold)) {
+    throw wrongArgument(fold, "fold", fn, "true, or a list of the scopes that stay open");
+  }
+  const drawn = openDrawing(graphOf(x, fn), fn, options);
+  return fold === false ? drawn : folded(drawn, new Set(fold === true ? [] : fold));
+}
+
+const isListOfNames = (x: unknown): boolean =>
+  Array.isArray(x) && x.every((name) => typeof name === "string");
+
+/** Places each operation. */
+function openDrawing(graph: Graph, fn: string, options: DrawOptions): Drawing {
   const { operations } = graph;
   const feeds = (options.feeds ?? []).map((f) =>
     typeof f === "string"

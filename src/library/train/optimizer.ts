@@ -12,6 +12,7 @@ import {
   notConnected,
   variableGrads,
 } from "../../engine/autodiff/grad_functions.ts";
+import { nameScope } from "../../engine/graph/scopes.ts";
 import { dispose, tidy } from "../../engine/runtime/eager/tensor.ts";
 import { isTracing } from "../../engine/runtime/variables/known_variables.ts";
 import { Variable } from "../../engine/runtime/variables/variable.ts";
@@ -244,7 +245,8 @@ export abstract class Optimizer {
   }
 
   #apply(pairs: readonly Pair[], unseen: readonly UnseenPairs[]): StepOperation | null {
-    const apply = (): StepOperation | null => this.#applyNow(pairs, unseen);
+    const apply = (): StepOperation | null =>
+      nameScope(this.getClassName(), () => this.#applyNow(pairs, unseen));
     return this.#isTraced ? apply() : Variable.kept(apply);
   }
 
