@@ -14,6 +14,7 @@ import { minify } from "oxc-minify";
 import { enterRoot, list, readConfig, ROOT } from "./files.ts";
 import { packedDigits } from "./site/digits.ts";
 import { writeDocuments } from "./site/documents.ts";
+import { homeParts } from "./site/home.ts";
 import { copyFaceModel, copyWasm, PACKAGES } from "./site/packages.ts";
 import { pages, SOURCE } from "./site/pages.ts";
 
@@ -24,7 +25,7 @@ const FOLDER = "dist-site";
 const ENTRIES = [
   ...["playground", "program_worker", "train", "train_worker", "camera", "camera_worker"],
   ...["inside", "speed", "speed_worker", "tfjs", "jax", "weft", "reading/reference", "reading/ops"],
-  ...["models/models", "models/models_worker"],
+  ...["models/models", "models/models_worker", "home/index"],
 ];
 
 /** Browsers that have WebGPU or `light-dark()`. */
@@ -101,15 +102,16 @@ export async function buildSite(folder: string): Promise<void> {
   } finally {
     await stop();
   }
-  await Deno.mkdir(`${folder}/lessons`, { recursive: true });
   for (const ending of COPIED) {
     for (const file of list(SOURCE, ending)) {
-      await Deno.copyFile(new URL(file, ROOT), `${folder}${file.slice(SOURCE.length)}`);
+      const target = `${folder}${file.slice(SOURCE.length)}`;
+      await Deno.mkdir(dirname(target), { recursive: true });
+      await Deno.copyFile(new URL(file, ROOT), target);
     }
   }
   await Deno.copyFile(new URL("docs/plan.svg", ROOT), `${folder}/plan.svg`);
   const parts = await writeDocuments(folder);
-  for (const [file, text] of pages({ ...parts })) {
+  for (const [file, text] of pages({ ...parts, ...await homeParts() })) {
     await Deno.writeTextFile(`${folder}/${file}`, text);
   }
   await Deno.writeFile(`${folder}/digits.bin`, await packedDigits());

@@ -4,14 +4,16 @@
 import { LESSONS, lessonText } from "./lessons.ts";
 import type { ProgramMessage } from "./messages.ts";
 import { addLine, summaryOf } from "./output.ts";
-import { byId, chooseDevice, chosenDevice, ProgramRunner, showPictures } from "./page.ts";
+import { byId, chooseDevice, chosenDevice, ProgramRunner } from "./page.ts";
+import { showPictures } from "./pictures/list.ts";
 import { packed, unpacked } from "./share.ts";
 import { TimelineView } from "./timeline.ts";
 
 const lesson = byId<HTMLSelectElement>("lesson"), plans = byId<HTMLSelectElement>("plans");
 const output = byId("output"), picture = byId("picture"), text = byId("text");
 const status = byId("status"), stopButton = byId<HTMLButtonElement>("stop");
-const shown = { list: plans, picture, text, fold: byId<HTMLInputElement>("fold") };
+const fold = byId<HTMLInputElement>("fold"), scopes = byId("scopes");
+const shown = { list: plans, picture, text, fold, scopes };
 
 /** The program of the page's own, and one that came with a link. */
 const FIRST = "numpy_function", OWN = "own";
@@ -25,7 +27,7 @@ const runner = new ProgramRunner(tell);
 
 function tell(message: ProgramMessage): void {
   if (message.kind === "log") addLine(output, message);
-  else {
+  else if (message.kind === "done") {
     // Its timers may go on: it can be stopped still.
     const end = summaryOf(message);
     status.textContent = message.plans.length > 0 ? end : `${end}. It runs no graph`;

@@ -1,5 +1,6 @@
 /** Messages between the pages and their workers. */
 
+import type { Drawing } from "../../src/library/display/placed.ts";
 import type { Face } from "./faces.ts";
 
 /** A device by the name that `tf.setBackend` takes. */
@@ -19,8 +20,8 @@ export interface Picture {
   readonly title: string;
   /** The picture. */
   readonly svg: string;
-  /** The same with a box for each scope of names; the picture itself where there are no scopes. */
-  readonly folded: string;
+  /** Its boxes and lines, of which pictures with a box for each scope are drawn. */
+  readonly drawing: Drawing;
   /** The same as text. */
   readonly text: string;
 }
@@ -61,6 +62,8 @@ export interface Timeline {
 
 /** Messages from the program worker. */
 export type ProgramMessage =
+  /** The library is loaded, and the program begins. */
+  | { readonly kind: "begun" }
   | { readonly kind: "log"; readonly level: "log" | "warn" | "error"; readonly text: string }
   | {
     readonly kind: "done";

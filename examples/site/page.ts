@@ -1,8 +1,7 @@
 /** Common parts of all pages: finding elements, the choice of a device, a program that can be stopped. */
 /// <reference lib="dom" />
 
-import { showPicture } from "./pictures/zoom.ts";
-import type { Backend, Picture, ProgramMessage, ProgramRequest } from "./messages.ts";
+import type { Backend, ProgramMessage, ProgramRequest } from "./messages.ts";
 
 /** The element with an id, which the page has. */
 export function byId<T extends HTMLElement = HTMLElement>(id: string): T {
@@ -41,20 +40,28 @@ export async function adapterInfo(): Promise<AdapterInfo | null> {
   return adapter && (adapter.info ?? {});
 }
 
-/** Prepares the list `#device` and tells in `#note` where there is no WebGPU. `?device=cpu` or `?device=webgpu` in the address chooses. */
+/** The device to begin with, and what the adapter says of itself. `?device=cpu` or `?device=webgpu` in the address chooses. */
+export async function preferredDevice(): Promise<
+  { readonly backend: Backend; readonly info: AdapterInfo | null }
+> {
+  const info = await adapterInfo();
+  const wanted = new URLSearchParams(location.search).get("device");
+  const isGpu = info !== null &&
+    (wanted === null ? info.isFallbackAdapter !== true : wanted === "webgpu");
+  return { backend: isGpu ? "webgpu" : "cpu", info };
+}
+
+/** Prepares the list `#device` and tells in `#note` where there is no WebGPU. */
 export async function chooseDevice(): Promise<HTMLSelectElement> {
   const list = byId<HTMLSelectElement>("device");
-  const info = await adapterInfo();
-  const isSoftware = info?.isFallbackAdapter === true;
-  const wanted = new URLSearchParams(location.search).get("device");
-  const isGpu = info !== null && (wanted === null ? !isSoftware : wanted === "webgpu");
-  list.value = isGpu ? "webgpu" : "cpu";
+  const { backend, info } = await preferredDevice();
+  list.value = backend;
   for (const option of list.options) {
     if (option.value === "webgpu") option.disabled = info === null;
   }
   byId("note").textContent = info === null
     ? "This browser has no WebGPU: everything runs on the CPU, in WebAssembly."
-    : isSoftware
+    : info.isFallbackAdapter === true
     ? "WebGPU here is computed by the processor, so the CPU is chosen at first."
     : "";
   return list;
@@ -96,35 +103,4 @@ export class ProgramRunner {
     this.#worker = null;
     return had;
   }
-}
-
-/** Where pictures are shown. */
-export interface PicturePlace {
-  readonly list: HTMLSelectElement;
-  readonly picture: HTMLElement;
-  /** For the same as text. */
-  readonly text?: HTMLElement;
-  /** Checkbox that shows scopes as boxes. */
-  readonly fold?: HTMLInputElement;
-}
-
-/** Fills a list with titles and shows the chosen picture; hides both where there is none. */
-export function showPictures(
-  pictures: readonly Picture[],
-  { list, picture, text, fold }: PicturePlace,
-): void {
-  list.replaceChildren(...pictures.map(({ title }, i) => new Option(title, String(i))));
-  list.hidden = pictures.length === 0;
-  const show = (): void => {
-    const chosen = pictures[Number(list.value)];
-    showPicture(picture, (fold?.checked ? chosen?.folded : chosen?.svg) ?? "");
-    if (text) text.textContent = chosen?.text ?? "";
-    fold?.parentElement?.toggleAttribute("hidden", !chosen || chosen.folded === chosen.svg);
-  };
-  list.onchange = show;
-  if (fold) fold.onchange = show;
-  // The largest: what a step builds says more than what prepares it.
-  const sizes = pictures.map(({ svg }) => svg.length);
-  if (sizes.length > 0) list.value = String(sizes.lastIndexOf(Math.max(...sizes)));
-  show();
 }

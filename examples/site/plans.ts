@@ -1,12 +1,11 @@
 /** Pictures of the graphs that a program runs and of the plans that are made of them: what was joined, where it runs, what is read. */
 
 import * as tf from "@weft/weft";
-import { svgOf } from "../../src/library/display/draw.ts";
+import { svgOf } from "../../src/library/display/svg.ts";
 import { type Drawing, drawing } from "../../src/library/display/placed.ts";
 import { planDrawing } from "../../src/library/display/plan_drawing.ts";
 import { type Plan, type PlanStep, planTrace } from "../../src/engine/runtime/plan/plan.ts";
 import { planText } from "../../src/engine/runtime/debug.ts";
-import { folded } from "./fold.ts";
 import type { Picture } from "./messages.ts";
 
 /** Beyond these, a program's further plans, and nodes of one of them, are not drawn. */
@@ -54,8 +53,8 @@ export class PlanWatch {
   }
 }
 
-function pictures(drawing: Drawing): Pick<Picture, "svg" | "folded"> {
-  return { svg: svgOf(drawing), folded: svgOf(folded(drawing)) };
+function pictures(drawing: Drawing): Pick<Picture, "svg" | "drawing"> {
+  return { svg: svgOf(drawing), drawing };
 }
 
 function graphOf({ node }: PlanStep): tf.Graph {

@@ -5,7 +5,8 @@ import { makeEditor } from "./editor.ts";
 import { LESSONS, lessonText } from "./lessons.ts";
 import type { ProgramMessage } from "./messages.ts";
 import { addLine, summaryOf } from "./output.ts";
-import { byId, chooseDevice, chosenDevice, ProgramRunner, showPictures } from "./page.ts";
+import { byId, chooseDevice, chosenDevice, ProgramRunner } from "./page.ts";
+import { showPictures } from "./pictures/list.ts";
 import { packed, unpacked } from "./share.ts";
 import { TimelineView } from "./timeline.ts";
 
@@ -15,23 +16,26 @@ const graphs = byId<HTMLSelectElement>("graphs");
 const output = byId("output"), picture = byId("picture"), status = byId("status");
 const runButton = byId<HTMLButtonElement>("run"), stopButton = byId<HTMLButtonElement>("stop");
 
+const fold = byId<HTMLInputElement>("fold"), scopes = byId("scopes");
+const shown = { list: graphs, picture, fold, scopes };
+
 const timeline = new TimelineView(byId("timeline"));
 const runner = new ProgramRunner(tell);
 
 function tell(message: ProgramMessage): void {
   if (message.kind === "log") addLine(output, message);
-  else {
+  else if (message.kind === "done") {
     // Its timers may go on: it can be stopped still.
     status.textContent = summaryOf(message);
     byId("no-graph").hidden = message.graphs.length > 0;
-    showPictures(message.graphs, { list: graphs, picture });
+    showPictures(message.graphs, shown);
     timeline.show(message.timeline);
   }
 }
 
 function run(): void {
   output.replaceChildren();
-  showPictures([], { list: graphs, picture });
+  showPictures([], shown);
   byId("no-graph").hidden = true;
   status.textContent = "running…";
   stopButton.disabled = false;
@@ -53,7 +57,7 @@ async function open(): Promise<void> {
     lesson.value = "";
     code.value = shared;
     output.replaceChildren();
-    showPictures([], { list: graphs, picture });
+    showPictures([], shown);
     status.textContent = "This program came with the link: read it, then run it";
   } else {
     const { name } = LESSONS.find(({ name }) => name === hash) ?? LESSONS[0]!;

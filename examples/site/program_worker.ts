@@ -70,6 +70,7 @@ async function run({ code, backend: wanted }: ProgramRequest): Promise<void> {
     console[level] = (...values: unknown[]) => log(level, shownLine(values));
   }
   console.info = console.debug = console.log;
+  scope.postMessage({ kind: "begun" });
   time.start();
   const start = performance.now();
   let counts: Counts | null = null;

@@ -161,9 +161,52 @@ await new tf.Session({ graph }).run(y, { feeds: new Map([[graph.getTensorByName(
   await textOf(page, "status", / ms on /);
   const open = await page.locator("#picture g[class^=cpu]").count();
   await page.check("#fold");
+  await page.waitForSelector("#picture g.scope");
   const shut = await page.locator("#picture g[class^=cpu]").count();
   assert(shut < open, `${shut} boxes instead of ${open}`);
   assertMatch((await page.textContent("#picture"))!, /\d in layer/);
   await page.uncheck("#fold");
+  await page.waitForFunction(() => document.querySelector("#picture g.scope") === null);
   assertEquals(await page.locator("#picture g[class^=cpu]").count(), open);
+});
+
+test("many nodes are boxes of scopes at first, which open and shut by clicks and buttons", async (page) => {
+  const program = `import * as tf from "@weft/weft";
+const graph = new tf.Graph();
+const y = graph.asDefault(() => {
+  let x = tf.placeholder("float32", [2], "x");
+  for (const name of ["one", "two"]) {
+    x = tf.nameScope(name, () => {
+      for (const inner of ["a", "b"]) {
+        x = tf.nameScope(inner, () => {
+          for (let i = 0; i < 12; i++) x = tf.sort(tf.cumsum(x));
+          return x;
+        });
+      }
+      return x;
+    });
+  }
+  return x;
+});
+await new tf.Session({ graph }).run(y, { feeds: new Map([[graph.getTensorByName("x:0"), [1, 2]]]) });`;
+  await page.goto(`${home}/playground.html?device=cpu#tensors`);
+  await textOf(page, "status", / ms on /);
+  await runProgram(page, program);
+  await page.waitForSelector("#picture g.scope");
+  const boxes = () => page.locator("#picture g[class^=cpu]").count();
+  const names = () => page.locator("#scopes button").allTextContents();
+  assertEquals([await boxes(), await names()], [3, ["one", "two"]]);
+  await page.click('#picture g[data-scope="one"] text');
+  await page.waitForSelector('#picture g[data-scope="one/b"]');
+  assertEquals(await names(), ["one", "one/a", "one/b", "two"]);
+  assertEquals(await boxes(), 4);
+  await page.click("#scopes >> text=one/a");
+  await page.waitForFunction(() => document.querySelectorAll("#picture g[class^=cpu]").length > 20);
+  assertEquals(await page.evaluate(() => document.activeElement!.textContent), "one/a");
+  assertEquals(await page.getAttribute("#scopes button >> nth=1", "aria-pressed"), "true");
+  // An outer scope shuts the inner ones with it.
+  await page.focus("#scopes button");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector('#picture g[data-scope="one"]');
+  assertEquals([await boxes(), await names()], [3, ["one", "two"]]);
 });

@@ -14,7 +14,7 @@ export const SOURCE = "examples/site";
 export function pages(more: Readonly<Record<string, string>> = {}): Map<string, string> {
   return new Map(
     PAGES.map((page) => {
-      const hasScript = ["", "reading/", "models/"].some((folder) =>
+      const hasScript = ["", "home/", "reading/", "models/"].some((folder) =>
         exists(`${SOURCE}/${folder}${page.name}.ts`)
       );
       const script = hasScript ? `<script type="module" src="./${page.name}.js"></script>` : "";

@@ -1,0 +1,33 @@
+/**
+ * The parts of the first page: its program, what that prints and its plan on the CPU, as they are before one runs it.
+ *
+ * @module
+ */
+
+import { PlanWatch } from "../../examples/site/plans.ts";
+import { shownLine } from "../../examples/site/shown.ts";
+import { read, ROOT } from "../files.ts";
+import { SOURCE } from "./pages.ts";
+
+const PROGRAM = `${SOURCE}/home/program.js`;
+
+/** Texts by the names that the page has for them. */
+export async function homeParts(): Promise<
+  Readonly<Record<"program" | "printed" | "plan", string>>
+> {
+  const watch = new PlanWatch(), lines: string[] = [];
+  const { log } = console;
+  console.log = (...values: unknown[]) => lines.push(shownLine(values));
+  try {
+    // A module runs once, and a process may build the site twice.
+    await import(`${new URL(PROGRAM, ROOT)}?${crypto.randomUUID()}`);
+  } finally {
+    console.log = log;
+  }
+  const [{ svg }] = watch.plans();
+  return { program: escaped(read(PROGRAM)), printed: escaped(lines.join("\n")), plan: svg };
+}
+
+function escaped(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+}
