@@ -16,8 +16,11 @@ import { prepareWebGpu } from "./environment.ts";
 import { enterRoot, exists, list } from "./files.ts";
 import { chooseImports } from "./jsr.ts";
 
-/** A fence of an example, with what stands before each of its lines. */
-const FENCE = /^([ *]*)```(?:ts|typescript|tsx|js|javascript|jsx)\b(.*)$/;
+/** A fence of a block, with what stands before each of its lines, and its language. */
+const FENCE = /^([ *]*)```(\w*)(.*)$/;
+
+/** Languages of examples. */
+const LANGUAGES = ["ts", "typescript", "tsx", "js", "javascript", "jsx"];
 
 /** An import at the beginning of a line, over several lines where it has many names. */
 const IMPORT = /^import\s+(?:([^"']*?)\s+from\s+)?["']([^"']+)["'];?[^\n]*$/gm;
@@ -42,8 +45,17 @@ function printed(wanted: string): (...values: unknown[]) => void {
 /** The folder of the modules that are made, ignored by git. */
 export const EXAMPLES = "doc_examples";
 
+/** A block of code in a file. */
+export interface Block {
+  /** File and line, such as `src/a.ts:12`. */
+  readonly place: string;
+  readonly text: string;
+  /** False where it is no program, or says that it is not run by itself. */
+  readonly isRun: boolean;
+}
+
 /** An example: where it stands, what it imports and its other lines. */
-interface Example {
+export interface Example {
   /** File and line, such as `src/a.ts:12`. */
   readonly place: string;
   /** Imports by the name that the example gives them; those for effect alone have their own text as a name. */
@@ -107,20 +119,26 @@ function agrees(group: Group, example: Example): boolean {
 }
 
 /** Reads the examples of a file. */
-function examplesOf(file: string): Example[] {
-  const examples: Example[] = [];
+export function examplesOf(file: string): Example[] {
+  return blocksOf(file).filter(({ isRun }) => isRun)
+    .map(({ place, text }) => ({ place, ...parted(text) }));
+}
+
+/** Reads all blocks of a file. */
+export function blocksOf(file: string): Block[] {
+  const blocks: Block[] = [];
   const lines = Deno.readTextFileSync(file).split("\n");
   for (let i = 0; i < lines.length; i++) {
     const fence = FENCE.exec(lines[i]!);
     if (fence === null) continue;
     const start = i + 1;
-    const prefix = fence[1]!;
+    const [, prefix, language, more] = fence as unknown as [string, string, string, string];
     do i++; while (i < lines.length && !lines[i]!.startsWith(`${prefix}\`\`\``));
-    if (/\bignore\b/.test(fence[2]!)) continue;
     const text = lines.slice(start, i).map((line) => line.slice(prefix.length)).join("\n");
-    examples.push({ place: `${file}:${start}`, ...parted(text) });
+    const isRun = LANGUAGES.includes(language) && !/\bignore\b/.test(more);
+    blocks.push({ place: `${file}:${start}`, text, isRun });
   }
-  return examples;
+  return blocks;
 }
 
 /** Parts an example's text into its imports and the lines that follow them. */

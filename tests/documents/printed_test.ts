@@ -1,0 +1,195 @@
+/** Blocks of README and guides as they are printed, in Node, in Chromium, and beside the files that they name. */
+
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { stop } from "esbuild";
+import { findChromium, type PageFile, runPage } from "../../tools/browser.ts";
+import { capture } from "../../tools/command.ts";
+import { blocksOf } from "../../tools/doc_test.ts";
+import { list, ROOT } from "../../tools/files.ts";
+import { findNode } from "../../tools/node.ts";
+import { putPackage } from "../built.ts";
+import { moduleOf, portableExamples } from "./hosts.ts";
+
+const node = await findNode(), chromium = await findChromium();
+const FILES = ["README.md", ...list("docs", ".md")];
+const TIMEOUT_MS = 300_000;
+const MAP = new URL("tests/npm_only/import_map.json", ROOT).pathname;
+const FLAGS = ["run", "-A", "--no-check", "--no-lock", "--no-config", "--import-map", MAP];
+
+let home = "";
+
+Deno.test.beforeAll(async () => {
+  home = await Deno.realPath(await Deno.makeTempDir({ prefix: "weft_printed_" }));
+  await putPackage(`${home}/weft`, { types: false });
+  await Deno.mkdir(`${home}/node_modules/@weft`, { recursive: true });
+  await Deno.symlink(`${home}/weft`, `${home}/node_modules/@weft/weft`, { type: "dir" });
+});
+
+Deno.test.afterAll(async () => {
+  await stop();
+  await Deno.remove(home, { recursive: true });
+});
+
+async function run(program: string, ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await capture(program, args, {
+    timeoutMs: TIMEOUT_MS,
+    cwd: home,
+  });
+  assertEquals(code, 0, stderr);
+  return stdout.trim();
+}
+
+/** Runs a program of Deno in the folder of the test. */
+async function inDeno(text: string): Promise<string> {
+  await Deno.writeTextFile(`${home}/main.ts`, text);
+  return await run(Deno.execPath(), ...FLAGS, "main.ts");
+}
+
+/** The one block of a document that begins so, of those that are not run by themselves. */
+function block(file: string, first: string): string {
+  const found = blocksOf(file).filter(({ text, isRun }) => !isRun && text.startsWith(first));
+  assertEquals(found.length, 1, `${file}: ${first}`);
+  return found[0]!.text;
+}
+
+const examples = portableExamples(FILES);
+
+Deno.test("most examples ask nothing of Deno", () => {
+  assert(examples.length >= 40, `${examples.length}`);
+  for (const file of ["README.md", "docs/getting_started.md"]) {
+    const count = examples.filter(({ place }) => place.startsWith(`${file}:`)).length;
+    assertEquals(count, blocksOf(file).filter(({ isRun }) => isRun).length, file);
+  }
+});
+
+Deno.test({
+  name: "examples of README and guides print in Node what they say",
+  ignore: node === null,
+  async fn() {
+    for (const [i, example] of examples.entries()) {
+      await Deno.writeTextFile(`${home}/example_${i}.mjs`, await moduleOf(example));
+    }
+    await Deno.writeTextFile(
+      `${home}/main.mjs`,
+      `const wrong = [];
+      for (const [i, place] of ${JSON.stringify(examples.map(({ place }) => place))}.entries()) {
+        await import("./example_" + i + ".mjs").catch((error) => wrong.push(place + ": " + error.stack));
+      }
+      console.log("\\n@" + JSON.stringify(wrong));
+      process.exit();`,
+    );
+    const wrote = await run(node!, "main.mjs");
+    assertEquals(JSON.parse(wrote.slice(wrote.lastIndexOf("\n@") + 2)), []);
+  },
+});
+
+const script = (body: string): PageFile => ({ type: "text/javascript", body });
+
+/** Runs a page beside the package, until it sends null; gives what it sent before. */
+async function inPage(
+  html: string,
+  files: readonly (readonly [string, PageFile])[],
+): Promise<unknown[]> {
+  const sent: unknown[] = [];
+  const ofPackage = [...Deno.readDirSync(`${home}/weft`)].filter(({ name }) => name.endsWith(".js"))
+    .map(({ name }) =>
+      [`/weft/${name}`, script(Deno.readTextFileSync(`${home}/weft/${name}`))] as const
+    );
+  await runPage(chromium!, {
+    files: new Map([["/", { type: "text/html", body: html }], ...files, ...ofPackage]),
+    isolated: false,
+  }, (message) => sent.push(message));
+  return sent;
+}
+
+const SEND = `const send = (m) => fetch("/message", { method: "POST", body: JSON.stringify(m) });`;
+
+Deno.test({
+  name: "examples of README and guides print in Chromium what they say",
+  ignore: chromium === null,
+  async fn() {
+    const files = await Promise.all(
+      examples.map(async (example, i) =>
+        [`/example_${i}.js`, script(await moduleOf(example))] as const
+      ),
+    );
+    const names = ["", "/eager", "/ops"].map((name) => [
+      `@weft/weft${name}`,
+      `/weft${name || "/mod"}.js`,
+    ]);
+    const page = `<!DOCTYPE html><script type="importmap">${
+      JSON.stringify({ imports: Object.fromEntries(names) })
+    }</script><script type="module">${SEND}
+    for (const [i, place] of ${JSON.stringify(examples.map(({ place }) => place))}.entries()) {
+      await import("./example_" + i + ".js").catch((error) => send(place + ": " + error.stack));
+      await send(i);
+    }
+    await send(null);</script>`;
+    const sent = await inPage(page, files);
+    assertEquals(sent.filter((m) => typeof m === "string"), []);
+    assertEquals(sent.length, examples.length);
+  },
+});
+
+Deno.test({
+  name: "the page without a bundler runs as it is printed",
+  ignore: chromium === null,
+  async fn() {
+    const printed = block("docs/browsers_and_node.md", '<script type="importmap">');
+    const page = `<!DOCTYPE html><script>${SEND}
+      addEventListener("error", (event) => send(String(event.message)).then(() => send(null)));
+      console.log = (...values) => send(values.map(String)).then(() => send(null));
+      </script>${printed}`;
+    const [line] = await inPage(page, []);
+    assertMatch(String(line), /^(cpu|webgpu),2,3$/);
+  },
+});
+
+Deno.test("the worker of the guide answers", async () => {
+  const text = block("docs/browsers_and_node.md", 'import * as tf from "@weft/weft";');
+  await Deno.writeTextFile(
+    `${home}/worker.js`,
+    text.replace(/: tf\.Tensor| as MessageEvent<number\[\]>/g, ""),
+  );
+  const wrote = await inDeno(`
+    const worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
+    worker.onmessage = ({ data }) => (console.log(data), worker.terminate());
+    await new Promise((resolve) => setTimeout(resolve, 2000));
+    worker.postMessage([1, 1]);`);
+  assertEquals(wrote, "Float32Array(2) [ 0.5, 0.5 ]");
+});
+
+Deno.test("the workers of the guide about data make images of files", async () => {
+  const text = block("docs/data.md", "const Tout");
+  await Deno.writeTextFile(
+    `${home}/augment.ts`,
+    `export const augment = (bytes: { at(i: number): Uint8Array }) =>
+      ({ shape: [64, 64, 3], data: new Float32Array(64 * 64 * 3).fill(bytes.at(0)[0]!) });`,
+  );
+  for (const i of [1, 2]) await Deno.writeFile(`${home}/${i}.jpg`, Uint8Array.of(i));
+  const wrote = await inDeno(`import * as tf from "@weft/weft";
+    import { augment } from "./augment.ts";
+    const files = tf.data.listFiles("*.jpg");
+    ${text}
+    for await (const image of images) console.log(image.shape.join(), tf.max(image).item());
+    Deno.exit();`);
+  assertEquals(wrote.split("\n").sort(), ["64,64,3 1", "64,64,3 2"]);
+});
+
+Deno.test("the calls of the guide about models load models of these names", async () => {
+  const text = block("docs/models.md", 'import * as tf from "@weft/weft";');
+  await inDeno(`import * as tf from "@weft/weft";
+    import { saveModel } from "@weft/weft/tf";
+    const w = tf.variable([[1], [2]]);
+    const f = tf.function((x: tf.Tensor) => ({ y: tf.matMul(x, w) }), {
+      inputSignature: [tf.TensorSpec([null, 2], "float32", "x")],
+    });
+    await saveModel("exported", { signatures: { serving_default: f, predict: f } });`);
+  await Deno.mkdir(`${home}/models/movenet`, { recursive: true });
+  const command = new URL("src/tensorflow/mod.ts", ROOT).pathname;
+  await run(Deno.execPath(), ...FLAGS, command, "convert", "exported", "models/movenet/model.json");
+  const wrote = await inDeno(`const image = [[1, 1]], x = [[3, 4]];
+    ${text}
+    console.log(JSON.stringify([await keypoints.array(), await y.array()]));`);
+  assertEquals(wrote, "[[[3]],[[11]]]");
+});
