@@ -1,8 +1,7 @@
 /** Handlers in a worker: one thread computes, and another answers for its health meanwhile. */
-import { deferred } from "../engine/core/collections/deferred.ts";
 import { UnavailableError, ValueError } from "../engine/core/errors.ts";
 import { optionCheck } from "../engine/core/arguments.ts";
-import { after } from "../engine/runtime/run/timers.ts";
+import { after, deferred } from "../engine/runtime/run/timers.ts";
 import { errorResponse, HttpError } from "./http_error.ts";
 import { get, type Handler, timeoutOf } from "./handler.ts";
 

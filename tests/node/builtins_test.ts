@@ -3,7 +3,7 @@
 import { assertEquals } from "@std/assert";
 import { list, read } from "../../tools/files.ts";
 
-/** What V8 has since Node 21 or 22. Iterators have methods since then, too. */
+/** Parts of the language since Node 21 or 22, methods of iterators among them. */
 const LATER = [
   /\bPromise\.(withResolvers|try)\b/,
   /\b(Map|Object)\.groupBy\b/,

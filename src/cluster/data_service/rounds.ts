@@ -1,9 +1,8 @@
 /**
  * Coordinated reads: rounds in which each of several consumers gets one element of a task, so that batches of one round belong together.
  */
-import { type Deferred, deferred } from "../../engine/core/collections/deferred.ts";
 import { FailedPreconditionError } from "../../engine/core/errors.ts";
-import { after } from "../../engine/runtime/run/timers.ts";
+import { after, type Deferred, deferred } from "../../engine/runtime/run/timers.ts";
 
 /** A consumer's request for an element. Follows `GetElementRequest`. */
 export interface RoundRequest {

@@ -1,5 +1,4 @@
 /** gRPC's unary calls over HTTP/2, the transport of TensorFlow's services. */
-import { deferred } from "../../engine/core/collections/deferred.ts";
 import { type AddressInfo, connect, createServer, isIP, type Server, type Socket } from "node:net";
 import { connect as connectTls, createServer as createTlsServer } from "node:tls";
 import { Error } from "../../engine/core/throwing/builtin_errors.ts";
@@ -9,7 +8,7 @@ import {
   UnavailableError,
   ValueError,
 } from "../../engine/core/errors.ts";
-import { after } from "../../engine/runtime/run/timers.ts";
+import { after, deferred } from "../../engine/runtime/run/timers.ts";
 import type { Headers } from "./hpack.ts";
 import { decodeStatus, encodeStatus, headOf, Message } from "./grpc_message.ts";
 import { Http2Connection, LOST } from "./http2.ts";

@@ -1,7 +1,7 @@
 /**
  * A network within one process, for tests and for services that need no other: calls are function calls, with the errors of the real one.
  */
-import { deferred } from "../../engine/core/collections/deferred.ts";
+import { deferred } from "../../engine/runtime/run/timers.ts";
 import { showAs } from "../../engine/core/arrays/shown.ts";
 import { UnauthenticatedError, UnavailableError } from "../../engine/core/errors.ts";
 import {

@@ -1,6 +1,5 @@
 /** Drawings in which each scope of names is one box, but for those that are open. */
 
-import { groupBy } from "../../engine/core/collections/group_by.ts";
 import type { Drawing, DrawnEdge, DrawnNode } from "./placed.ts";
 
 /** The outermost scope of a name that is not open; null where there is none. */
@@ -14,10 +13,14 @@ function shutScope(name: string, open: ReadonlySet<string>): string | null {
 
 /** Joins the nodes of each scope that is not open. A scope of one node stays that node. */
 export function folded({ nodes, edges }: Drawing, open: ReadonlySet<string> = new Set()): Drawing {
-  const members = groupBy(nodes, ({ name }) => shutScope(name, open) ?? "");
+  const members = new Map<string | null, DrawnNode[]>();
+  for (const node of nodes) {
+    const scope = shutScope(node.name, open);
+    members.set(scope, [...members.get(scope) ?? [], node]);
+  }
   const boxes: DrawnNode[] = [], boxOfScope = new Map<string, number>();
   const place = nodes.map((node) => {
-    const scope = shutScope(node.name, open), within = members.get(scope ?? "")!;
+    const scope = shutScope(node.name, open), within = members.get(scope)!;
     if (scope === null || within.length === 1) return boxes.push(node) - 1;
     if (!boxOfScope.has(scope)) boxOfScope.set(scope, boxes.push(box(scope, within)) - 1);
     return boxOfScope.get(scope)!;

@@ -2,7 +2,7 @@
  * Boundary: the point where runs of a body wait for their reads from a device, so that all are made in one copy. A loop
  * whose condition is not known yet runs its body up to there.
  */
-import { deferred } from "../../core/collections/deferred.ts";
+import { deferred } from "../run/timers.ts";
 import { type BufferRead, type Device, readNow } from "../../core/device.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { whenReady } from "../../core/nest.ts";

@@ -1,5 +1,5 @@
 /** Ways to run a plan: to its end, as far as it goes, or at once. */
-import { deferred } from "../../core/collections/deferred.ts";
+import { deferred } from "../run/timers.ts";
 import { outputWatch } from "../eager/eager.ts";
 import type { RunContext } from "../run/run_context.ts";
 import type { RunValue } from "../run/run_value.ts";

@@ -1,4 +1,4 @@
-/** Timers of any length, and turns of the event loop. */
+/** Timers of any length, turns of the event loop, and promises that are settled later. */
 
 import { describe } from "../../core/convert.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -39,4 +39,18 @@ export function nextTask(): Promise<void> {
     };
     port2.postMessage(null);
   });
+}
+
+/** A promise that others settle. */
+export interface Deferred<T> {
+  readonly promise: Promise<T>;
+  readonly resolve: (value: T | PromiseLike<T>) => void;
+  readonly reject: (reason?: unknown) => void;
+}
+
+/** Makes a promise to settle later. `Promise.withResolvers` does the same, which Node 20 does not have. */
+export function deferred<T>(): Deferred<T> {
+  let resolve!: Deferred<T>["resolve"], reject!: Deferred<T>["reject"];
+  const promise = new Promise<T>((a, b) => [resolve, reject] = [a, b]);
+  return { promise, resolve, reject };
 }

@@ -1,5 +1,5 @@
 /** Accumulators of gradients: replicas add gradients, and a waiting taker gets the mean once there are enough. */
-import { deferred } from "../../core/collections/deferred.ts";
+import { deferred } from "../run/timers.ts";
 import type { OpInput } from "../../core/apply.ts";
 import type { DType } from "../../core/dtype.ts";
 import { CancelledError, InvalidArgumentError } from "../../core/errors.ts";
