@@ -44,6 +44,7 @@
  */
 import "./src/modules_generated.ts";
 import "./src/engine/runtime/install.ts";
+import "./src/library/display/inspect.ts";
 
 /** Error classes of TensorFlow: `tf.errors.InvalidArgumentError` and its siblings. */
 export * as errors from "./src/engine/core/errors.ts";

@@ -10,7 +10,11 @@ import type { FuncGraph } from "../engine/graph/func_graph.ts";
 import { captureSite } from "../engine/graph/operation.ts";
 import { identity } from "./build/tf.ts";
 import { asTensor } from "../engine/ops/input.ts";
-import { type TracedFunction, tracedFunction } from "../engine/runtime/functions/function.ts";
+import {
+  onceLoaded,
+  type TracedFunction,
+  tracedFunction,
+} from "../engine/runtime/functions/function.ts";
 import { NeedsValueError, tensorOf } from "./build/node_call.ts";
 import { Value } from "./build/value.ts";
 import { Walk, type WalkOptions } from "./build/walk.ts";
@@ -82,8 +86,10 @@ export class Variant {
       if (variant !== this) return variant.run(rest);
     }
     if (this.#runsOneByOne(feeds)) return this.runEagerly(feeds);
+    const graph = (): FuncGraph => this.#traced().getConcreteFunction(feeds).graph;
+    const call = { graph, device: this.#walk.device ?? null, values: feeds };
     try {
-      return await this.#traced().async(feeds);
+      return await onceLoaded(call, (fed) => this.#traced().async(fed));
     } catch (e) {
       this.#noteUnknown(e);
       return this.runEagerly(feeds);

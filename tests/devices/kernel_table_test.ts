@@ -2,6 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import * as tf from "@weft/weft";
+import { loadOnnx } from "@weft/weft/onnx";
 import { kernelTrace } from "../../src/engine/core/device.ts";
 import { type KernelLoaders, KernelTable } from "../../src/engine/kernels/kernel_table.ts";
 import type { MeaningKind } from "../../src/engine/core/meaning.ts";
@@ -10,6 +11,7 @@ import { cpuKernels } from "../../src/engine/devices/cpu/kernel_table.ts";
 import "../../src/engine/devices/cpu/lazy_kernels.ts";
 import { gpuKernels, gpuVariants } from "../../src/engine/devices/webgpu/kernel_table.ts";
 import { kernels } from "../../src/engine/kernels/common_kernels.ts";
+import { MODEL } from "../../tools/package/weigh.ts";
 import { HAS_WEBGPU } from "../devices.ts";
 
 /** Runs `fn` as where no kernels of the CPU have been loaded. */
@@ -119,6 +121,24 @@ Deno.test("an op that nobody awaited a device for brings the kernels of the CPU"
     assertEquals(compute(83).includes("AddV2 loops"), true);
     while (!cpuKernels.get("pointwise")) await tf.nextFrame();
     assertEquals(compute(83).includes("AddV2 simd"), true);
+  }));
+
+Deno.test("a model of ONNX brings the kernels of the CPU that it needs before it first runs, with inputs that may be disposed meanwhile", () =>
+  withoutKernels(async () => {
+    const model = await loadOnnx(Uint8Array.fromBase64(MODEL));
+    const names: string[] = [], before = kernelTrace.print;
+    kernelTrace.print = ({ op, name }) => names.push(`${op} ${name}`);
+    try {
+      const x = tf.tensor([[1, 2]]), running = model.run({ x });
+      x.dispose();
+      using y = (await running).y as tf.Tensor;
+      assertEquals([...y.dataSync()], [8]);
+      assertEquals(names.filter((name) => name === "MatMul loops"), []);
+      assertEquals([cpuKernels.lacks("product"), cpuKernels.lacks("window")], [false, true]);
+    } finally {
+      kernelTrace.print = before;
+      model.dispose();
+    }
   }));
 
 Deno.test({

@@ -5,13 +5,16 @@
  * @module
  */
 
-import { build, type BuildOptions, type Plugin } from "esbuild";
+import { build, type BuildOptions, type BuildResult, type Plugin } from "esbuild";
 import { dirname, join } from "node:path/posix";
 import { read } from "../files.ts";
 import { TARGET as ALL_MODULES } from "../modules.ts";
 
 /** The folder of the modules in the package. */
 export const TREE = "modules";
+
+/** Module by which the CPU has all kernels from the start. Pages load them by kind, as they do with `./eager`. */
+export const ALL_KERNELS = "src/engine/devices/cpu/all_kernels.ts";
 
 /** Where a module stands in the package: `src/engine/core/op.ts` at `modules/src/core/op.js`. */
 export function placeOf(module: string): string {
@@ -29,6 +32,8 @@ const APART: Plugin = {
   },
 };
 
+type Outputs = NonNullable<BuildResult["metafile"]>["outputs"];
+
 /** Modules in files of their own, by path in the package. `options` are those of the package's other files. */
 export async function moduleTree(
   modules: readonly string[],
@@ -45,20 +50,31 @@ export async function moduleTree(
   });
   const root = `${options.absWorkingDir!.replace(/\/$/, "")}/`;
   const texts = new Map(outputFiles.map(({ path, text }) => [path.replace(root, ""), text]));
-  texts.set(placeOf(ALL_MODULES), keepAll(modules, metafile!.outputs));
+  texts.set(placeOf(ALL_KERNELS), `import "./lazy_kernels.js";\n`);
+  texts.set(placeOf(ALL_MODULES), keepFound(metafile!.outputs));
   return [...texts];
 }
 
-/** Text that uses something of each module that `mod.ts` loads, so that all of them stay: ops are also found by their names. */
-function keepAll(
-  modules: readonly string[],
-  outputs: Readonly<Record<string, { readonly exports: readonly string[] }>>,
-): string {
-  const listed = new Set(importedBare(ALL_MODULES));
+/** Modules in which something is found otherwise than by importing it: ops by their names, and what modules below are given. */
+function isFound(module: string): boolean {
+  const text = read(module);
+  if (/\.provide\(/.test(text)) return true;
+  // Readers of TensorFlow's graphs import the ops that these alone have.
+  return !module.startsWith("src/tensorflow/") && /(?<!Object\.)\bdefine[A-Z]\w*\(/.test(text);
+}
+
+/**
+ * Text that uses something of each module of `mod.ts` in which something is found without an import, so that bundlers leave out none of
+ * these. Kernels of the CPU are loaded later.
+ */
+function keepFound(outputs: Outputs): string {
+  const listed = new Set(importedBare(ALL_MODULES).map(placeOf));
   const lines: string[] = [], names: string[] = [];
-  for (const module of modules.filter((module) => listed.has(module))) {
-    const from = JSON.stringify(`./${placeOf(module).slice(`${TREE}/src/`.length)}`);
-    const [name] = outputs[placeOf(module)].exports.filter((name) => name !== "default");
+  for (const place of reached(placeOf("mod.ts"), outputs)) {
+    const source = place.slice(`${TREE}/`.length).replace(/\.js$/, ".ts");
+    if (!listed.has(place) || !isFound(source)) continue;
+    const from = JSON.stringify(`./${place.slice(`${TREE}/src/`.length)}`);
+    const [name] = outputs[place].exports.filter((name) => name !== "default");
     if (name === undefined) lines.push(`import ${from};\n`);
     else {
       lines.push(`import { ${name} as m${names.length} } from ${from};\n`);
@@ -66,6 +82,19 @@ function keepAll(
     }
   }
   return `${lines.join("")}globalThis[Symbol.for("weft.modules")] = [${names.join(", ")}];\n`;
+}
+
+/** The modules that a module loads, but for those of the CPU's kernels. */
+function reached(start: string, outputs: Outputs): Set<string> {
+  const found = new Set([start]);
+  for (const place of found) {
+    if (place === placeOf(ALL_KERNELS) || place === placeOf(ALL_MODULES)) continue;
+    for (const { path, kind } of outputs[place].imports) {
+      const to = join(dirname(place), path);
+      if (kind === "import-statement" && to in outputs) found.add(to);
+    }
+  }
+  return found;
 }
 
 /** The modules that a module imports for what they do and not for what they export. */

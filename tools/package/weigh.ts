@@ -26,7 +26,7 @@ const TRAIN = (device: string) => `
   console.log(after < first / 2 ? "learned" : "failed", tf.getBackend());`;
 
 /** A model with y = MatMul(x, w), as a file of ONNX has it. */
-const MODEL =
+export const MODEL =
   "CAoSADpXChEKAXgKAXcSAXkiBk1hdE11bBIBZyoTCAIIARABQgF3SggAAABAAABAQFoUCgF4Eg8KDQgBEgkKAxIBbgoCCAJiFAoBeRIPCg0IARIJCgMSAW4KAggBQgQKABAV";
 const RUN = (provider: string) => `
   import { InferenceSession, Tensor } from "@weft/weft/ort";
@@ -68,6 +68,8 @@ export interface Weight {
   readonly first: number;
   /** Compressed bytes of files that are loaded when they are asked for, with what only they need, by name. */
   readonly later: ReadonlyMap<string, number>;
+  /** Compressed bytes of all files once these were loaded. */
+  readonly whole: (loaded: Iterable<string>) => number;
   /** Bytes, not compressed, of each module in the files it begins with. */
   readonly modules: ReadonlyMap<string, number>;
 }
@@ -105,7 +107,12 @@ export async function weigh(program: string, home: string): Promise<Weight> {
         }
       }
     }
-    return { files, first: sum(first), later, modules };
+    const whole = (loaded: Iterable<string>) => {
+      const wanted = new Set(loaded);
+      const starts = Object.keys(outputs).filter((name) => wanted.has(nameOf(name)));
+      return sum(new Set([...first, ...starts.flatMap((name) => [...closure(outputs, name)])]));
+    };
+    return { files, first: sum(first), later, whole, modules };
   } finally {
     await stop();
   }

@@ -30,6 +30,11 @@ export class KernelTable<T extends Readonly<Record<MeaningKind, unknown>>> {
     this.#loaders = loaders;
   }
 
+  /** True where nothing can be loaded that has not been. */
+  get isWhole(): boolean {
+    return (Object.keys(this.#loaders) as MeaningKind[]).every((kind) => !this.lacks(kind));
+  }
+
   /** True where the kernels of a kind can be loaded and have not been. */
   lacks(kind: MeaningKind): boolean {
     return this.#loaders[kind] !== undefined && this.#rows[kind] === undefined;

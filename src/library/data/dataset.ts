@@ -8,6 +8,7 @@ import {
   raggedBatchSource,
 } from "./batch.ts";
 import type { TensorNest, TensorsOf } from "./element.ts";
+import { nameAs } from "../../engine/core/arrays/shown.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import { type BucketOptions, bucketSource } from "./bucket.ts";
 import {
@@ -361,3 +362,5 @@ export class Dataset<E = TensorNest> extends Sequence<E> {
     return new Dataset<readonly [Tensor, E]>(zipSource([numbers, this.source], [0, 1]));
   }
 }
+
+nameAs(Dataset as { prototype: Dataset<unknown> }, (d) => d.toString());

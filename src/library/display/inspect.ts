@@ -5,12 +5,11 @@
 import type { HostData } from "../../engine/core/dtype.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { shapeText } from "../../engine/core/shape.ts";
-import { showAs } from "../../engine/core/arrays/shown.ts";
+import { define, nameAs, showAs, writeAs } from "../../engine/core/arrays/shown.ts";
 import { TensorSpecClass } from "../../engine/core/tensor_spec.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import { elementsText } from "../../engine/core/arrays/format.ts";
 import { decodeString } from "../../engine/core/text.ts";
-import { Dataset } from "../data/dataset.ts";
 import { Graph } from "../../engine/graph/graph.ts";
 import { Operation, SymbolicTensor } from "../../engine/graph/operation.ts";
 import { isPlainObject } from "../../engine/core/nest.ts";
@@ -24,33 +23,6 @@ import { Session } from "../../engine/runtime/session/session.ts";
 import { EagerTensor } from "../../engine/runtime/eager/tensor.ts";
 import { Variable } from "../../engine/runtime/variables/variable.ts";
 import { graphLine } from "./summary.ts";
-
-function define<T>(
-  { prototype }: { readonly prototype: T },
-  key: PropertyKey,
-  value: (this: T, hint: string) => unknown,
-): void {
-  Object.defineProperty(prototype, key, { value, configurable: true, writable: true });
-}
-
-/** Sets the text of a class in template literals too. Conversion to a number stays as it was. */
-function writeAs<T extends object>(shown: { readonly prototype: T }, text: (x: T) => string): void {
-  showAs(shown, text);
-  const { [Symbol.toPrimitive]: other } = shown.prototype as {
-    [Symbol.toPrimitive]?(hint: string): unknown;
-  };
-  define(shown, Symbol.toPrimitive, function (hint) {
-    return hint === "string" || !other ? text(this) : other.call(this, hint);
-  });
-}
-
-/** Sets the text of a class in `JSON.stringify` too, which would fail on its cycles. */
-function nameAs<T extends object>(shown: { readonly prototype: T }, text: (x: T) => string): void {
-  writeAs(shown, text);
-  define(shown, "toJSON", function () {
-    return text(this);
-  });
-}
 
 /** Formats elements behind a head, the rows of a matrix below each other. */
 function beside(head: string, x: NdArray): string {
@@ -176,7 +148,6 @@ nameAs(QuantizedTensor, (x) => x.toString());
 nameAs(Operation, operationText);
 nameAs(Graph, graphLine);
 nameAs(Session, ({ graph }) => `<tf.Session of ${graphLine(graph)}>`);
-nameAs(Dataset as { prototype: Dataset<unknown> }, (d) => d.toString());
 for (const shown of [Graph, Session]) {
   define<object>(shown, "toString", function () {
     return `${this}`;

@@ -1,5 +1,4 @@
 /** Display of tensors and graphs. */
-import "./inspect.ts";
 import "./jupyter.ts";
 
 export { toDot, toSvg } from "./draw.ts";

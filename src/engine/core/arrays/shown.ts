@@ -9,18 +9,52 @@ export function showAs<T>(
   { prototype }: { readonly prototype: T },
   text: (x: T) => string = String,
 ): void {
-  define(prototype as object, function (this: T) {
+  ask(prototype as object, function (this: T) {
+    return text(this);
+  });
+}
+
+/** Defines a method of a class, which subclasses may override. */
+export function define<T>(
+  { prototype }: { readonly prototype: T },
+  key: PropertyKey,
+  value: (this: T, hint: string) => unknown,
+): void {
+  Object.defineProperty(prototype, key, { value, configurable: true, writable: true });
+}
+
+/** Sets the text of a class in template literals too. Conversion to a number stays as it was. */
+export function writeAs<T extends object>(
+  shown: { readonly prototype: T },
+  text: (x: T) => string,
+): void {
+  showAs(shown, text);
+  const { [Symbol.toPrimitive]: other } = shown.prototype as {
+    [Symbol.toPrimitive]?(hint: string): unknown;
+  };
+  define(shown, Symbol.toPrimitive, function (hint) {
+    return hint === "string" || !other ? text(this) : other.call(this, hint);
+  });
+}
+
+/** Sets the text of a class in `JSON.stringify` too, which would fail on its cycles. */
+export function nameAs<T extends object>(
+  shown: { readonly prototype: T },
+  text: (x: T) => string,
+): void {
+  writeAs(shown, text);
+  define(shown, "toJSON", function () {
     return text(this);
   });
 }
 
 /** Sets the text of a function in `console.log`; returns the function. */
 export function showFunction<F extends object>(fn: F, text: () => string): F {
-  define(fn, text);
+  ask(fn, text);
   return fn;
 }
 
-function define(object: object, value: () => string): void {
+function ask(object: object, value: () => string): void {
   for (const symbol of ASKED) {
     Object.defineProperty(object, symbol, { value, configurable: true, writable: true });
   }

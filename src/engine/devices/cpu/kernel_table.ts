@@ -1,5 +1,5 @@
 /**
- * The CPU's vector kernels by the kinds of ops. `mod.ts` has all from the start (`all_kernels.ts`); pages of `./eager` load kinds
+ * The CPU's vector kernels by the kinds of ops. `mod.ts` has all from the start (`all_kernels.ts`); pages of a bundler load kinds
  * when the CPU is awaited as a device or an op has missed them (`lazy_kernels.ts`).
  */
 import type { DType } from "../../core/dtype.ts";

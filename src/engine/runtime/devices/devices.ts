@@ -103,8 +103,13 @@ function meanings(): Meaning[] {
 }
 
 /** Loads the CPU kernels for ops of these meanings. */
-async function loadCpuKernels(wanted: readonly Meaning[] = meanings()): Promise<void> {
+export async function loadCpuKernels(wanted: readonly Meaning[] = meanings()): Promise<void> {
   if (await cpuKernels.load(wanted)) forgetKernels();
+}
+
+/** False where a page has CPU kernels to load. */
+export function hasCpuKernels(): boolean {
+  return cpuKernels.isWhole;
 }
 
 /** Serves ops that ran before `ready()` was awaited. An error here is reported by the next `ready()`. */

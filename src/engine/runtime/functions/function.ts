@@ -36,6 +36,8 @@ import { endingRecordings } from "../eager/tensor.ts";
 import { Variable } from "../variables/variable.ts";
 import { VariableState } from "../variables/variable_state.ts";
 
+export { onceLoaded } from "./function_kernels.ts";
+
 /** Options of {@linkcode tfFunction}. */
 export interface FunctionOptions {
   /** One spec (or nest of specs) per argument: one trace for all fitting arguments. */
