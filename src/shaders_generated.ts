@@ -39,6 +39,8 @@ export interface AttentionBlocks {
   readonly vectors: number;
   /** A query sees only keys up to its own place. */
   readonly causal: boolean;
+  /** Keeps the greatest score of each row, and behind them the inverse of each sum of exponentials. */
+  readonly sums: boolean;
   /** Query rows of an invocation. */
   readonly rows: number;
   /** Keys of a tile; a multiple of eight. */
@@ -55,7 +57,7 @@ export interface AttentionBlocks {
 export const ATTENTION_BLOCKS: Shader<AttentionBlocks> = {
   name: "attention_blocks",
   of(g) {
-return [[g.vectors, g.causal, g.rows, g.keys, g.threads, g.weights, g.score], () => {
+return [[g.vectors, g.causal, g.sums, g.rows, g.keys, g.threads, g.weights, g.score], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
 const teams: number = g.threads / 8;
@@ -69,6 +71,9 @@ const ownVectors: number = g.keys * g.vectors;
 const copies: number = Math.ceil(ownVectors / g.threads);
 inputs.push("vec4<f32>", "vec4<f32>", "vec4<f32>");
 outputs.push("vec4<f32>");
+if (g.sums) {
+outputs.push("f32");
+}
 params.push("groups", "d1", "d2", "q", "q0", "q1", "q2", "k", "k0", "k1", "k2", "v", "v0", "v1", "v2", "o", "o0", "o1", "o2", "qr", "kr", "vr", "or", "blocks", "queries", "keys", "scale:f32");
 prelude += `var<workgroup> own: array<array<vec4<f32>, ${pitch}u>, ${span}u>;\nvar<workgroup> tile: array<array<vec4<f32>, ${pitch}u>, ${g.keys}u>;\nvar<workgroup> weights: array<array<${g.weights}, ${teams}u>, ${g.keys}u>;\nvar<workgroup> shared_: array<array<f32, 8>, ${span}u>;\n`;
 if (g.score !== undefined) prelude += g.score === "" ? "" : g.score + "\n"; else {
@@ -230,6 +235,9 @@ for (let x = 0; x < 8; x++) {
 body += `sum_${i} += shared_[team + ${i}u * ${teams}u][${x}u];\n`;
 }
 body += `let norm_${i} = 1.0 / sum_${i};\n`;
+if (g.sums) {
+body += `if (lane == 0u) {\nlet r_${i} = z * p.queries + t_${i};\nout1[r_${i}] = top_${i};\nout1[r_${i} + p.groups / p.blocks * p.queries] = norm_${i};\n}\n`;
+}
 for (let e = 0; e < outs; e++) {
 const x = e * 8;
 if (ragged) {
@@ -253,6 +261,8 @@ export interface AttentionFew {
   readonly vectors: number;
   /** A query sees only keys up to its own place. */
   readonly causal: boolean;
+  /** Keeps the greatest score of each row, and behind them the inverse of each sum of exponentials. */
+  readonly sums: boolean;
   /** Invocations of a workgroup; a power of two. */
   readonly threads: number;
   /** The functions of a score and of a weight. */
@@ -263,12 +273,15 @@ export interface AttentionFew {
 export const ATTENTION_FEW: Shader<AttentionFew> = {
   name: "attention_few",
   of(g) {
-return [[g.vectors, g.causal, g.threads, g.score], () => {
+return [[g.vectors, g.causal, g.sums, g.threads, g.score], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
 const slices: number = Math.floor(g.threads / g.vectors);
 inputs.push("vec4<f32>", "vec4<f32>", "vec4<f32>");
 outputs.push("vec4<f32>");
+if (g.sums) {
+outputs.push("f32");
+}
 params.push("groups", "d1", "d2", "q", "q0", "q1", "q2", "k", "k0", "k1", "k2", "v", "v0", "v1", "v2", "o", "o0", "o1", "o2", "qr", "kr", "vr", "or", "blocks", "queries", "keys", "scale:f32");
 prelude += `var<workgroup> own: array<vec4<f32>, ${g.vectors}u>;\nvar<workgroup> weights: array<f32, ${g.threads}u>;\nvar<workgroup> tree: array<f32, ${g.threads}u>;\nvar<workgroup> parts: array<vec4<f32>, ${g.threads}u>;\n`;
 if (g.score !== undefined) prelude += g.score === "" ? "" : g.score + "\n"; else {
@@ -293,8 +306,255 @@ body += `let new_ = max(top, tree[0]);\nlet shrink = exp(top - new_);\ntop = new
 for (let half = g.threads / 2; half >= 1; half /= 2) {
 body += `if (lidx < ${half}u) { tree[lidx] += tree[lidx + ${half}u]; }\nworkgroupBarrier();\n`;
 }
+if (g.sums) {
+body += `if (lidx == 0u) {\nlet r = z * p.queries + t;\nout1[r] = top;\nout1[r + p.groups / p.blocks * p.queries] = 1.0 / tree[0];\n}\n`;
+}
 body += `if (lidx < ${g.vectors}u) {\nvar sum = parts[lidx];\nfor (var y = 1u; y < ${slices}u; y += 1u) { sum += parts[y * ${g.vectors}u + lidx]; }\nout0[o0 + t * p.or + lidx] = sum * (1.0 / tree[0]);\n}\n`;
 return { inputs, outputs, params, workgroup: [g.threads, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/attention/gradient.wgsl. */
+export interface AttentionGradient {
+  /** Vectors of four that make up the depth. */
+  readonly vectors: number;
+  /** A query sees only keys up to its own place. */
+  readonly causal: boolean;
+  /** Invocations of a workgroup: one subgroup where rows are handed round. */
+  readonly lanes: number;
+  /** The lanes of a subgroup load each row together and hand it round. */
+  readonly shares: boolean;
+  /** Gives the gradient of queries; else those of keys and values. */
+  readonly query: boolean;
+  /** Gives the gradient of keys. */
+  readonly key: boolean;
+  /** Gives the gradient of values. */
+  readonly value: boolean;
+  /** The functions of a score, of a weight, and of their gradients. */
+  readonly score?: string | undefined;
+}
+
+/** shaders/attention/gradient.wgsl */
+export const ATTENTION_GRADIENT: Shader<AttentionGradient> = {
+  name: "attention_gradient",
+  of(g) {
+return [[g.vectors, g.causal, g.lanes, g.shares, g.query, g.key, g.value, g.score], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const scored: boolean = g.query || g.key;
+const parts: number = Math.ceil(g.vectors / g.lanes);
+const last: number = g.vectors - 1;
+inputs.push("vec4<f32>", "vec4<f32>", "vec4<f32>", "vec4<f32>");
+if (scored) {
+inputs.push("vec4<f32>");
+}
+outputs.push("vec4<f32>");
+if (g.key && g.value) {
+outputs.push("vec4<f32>");
+}
+params.push("groups", "d1", "d2", "q", "q0", "q1", "q2", "qr", "k", "k0", "k1", "k2", "kr", "v", "v0", "v1", "v2", "vr", "g", "g0", "g1", "g2", "gr", "x", "x0", "x1", "x2", "xr", "y", "y0", "y1", "y2", "yr", "e1", "e2", "sums", "s1", "s2", "blocks", "queries", "keys", "scale:f32", "factor:f32");
+if (g.score !== undefined) prelude += g.score === "" ? "" : g.score + "\n"; else {
+prelude += `fn score(x: f32, t: u32, k: u32, a: u32, b: u32, c: u32) -> f32 { return x; }\nfn weigh(x: f32, t: u32, k: u32, a: u32, b: u32, c: u32) -> f32 { return x; }\nfn spread(x: f32, t: u32, k: u32, a: u32, b: u32, c: u32) -> f32 { return x; }\nfn slope(x: f32, d: f32, t: u32, k: u32, a: u32, b: u32, c: u32) -> f32 { return d; }\n`;
+}
+body += `let group = wid.x + wid.y * nwg.x;\nif (group >= p.groups) { return; }\nlet first = (group % p.blocks) * ${g.lanes}u;\nlet z = group / p.blocks;\nlet c1 = z % p.e2;\nlet b1 = z / p.e2 % p.e1;\nlet a1 = z / p.e2 / p.e1;\nlet extra = p.keys - p.queries;\n`;
+if (g.shares) {
+for (let w = 0; w < parts; w++) {
+const begin = w * g.lanes;
+body += `let own_${w} = min(lidx + ${begin}u, ${last}u);\n`;
+}
+}
+if (g.query) {
+body += `let a = a1; let b = b1; let c = c1;\nlet t = min(first + lidx, p.queries - 1u);\nlet q0 = p.q + a * p.q0 + b * p.q1 + c * p.q2 + t * p.qr;\nlet g0 = p.g + a * p.g0 + b * p.g1 + c * p.g2 + t * p.gr;\nlet k0 = p.k + a * p.k0 + b * p.k1 + c * p.k2;\nlet v0 = p.v + a * p.v0 + b * p.v1 + c * p.v2;\nlet r = in3[((a * p.d1 + b) * p.d2 + c) * p.queries + t];\n`;
+for (let j = 0; j < g.vectors; j++) {
+body += `let q_${j} = in0[q0 + ${j}u];\n`;
+}
+for (let j = 0; j < g.vectors; j++) {
+body += `let g_${j} = in2[g0 + ${j}u];\n`;
+}
+for (let j = 0; j < g.vectors; j++) {
+body += `var x_${j} = vec4<f32>(0.0);\n`;
+}
+if (!g.causal) {
+body += `let end = p.keys;\n`;
+}
+if (g.causal) {
+body += `let end = min(p.keys, first + ${g.lanes}u + extra);\n`;
+}
+body += `for (var n = 0u; n < end; n += 1u) {\nlet at = k0 + n * p.kr;\nlet there = v0 + n * p.vr;\n`;
+if (g.shares) {
+for (let w = 0; w < parts; w++) {
+body += `let m_${w} = in1[at + own_${w}];\n`;
+}
+for (let w = 0; w < parts; w++) {
+body += `let o_${w} = in4[there + own_${w}];\n`;
+}
+}
+for (let j = 0; j < g.vectors; j++) {
+const w = Math.floor(j / g.lanes);
+const giver = j % g.lanes;
+if (g.shares) {
+body += `let k_${j} = subgroupBroadcast(m_${w}, ${giver}u);\n`;
+}
+if (g.shares) {
+body += `let v_${j} = subgroupBroadcast(o_${w}, ${giver}u);\n`;
+}
+if (!g.shares) {
+body += `let k_${j} = in1[at + ${j}u];\n`;
+}
+if (!g.shares) {
+body += `let v_${j} = in4[there + ${j}u];\n`;
+}
+}
+body += `var s = 0.0;\n`;
+for (let j = 0; j < g.vectors; j++) {
+body += `s += dot(q_${j}, k_${j});\n`;
+}
+body += `var d = 0.0;\n`;
+for (let j = 0; j < g.vectors; j++) {
+body += `d += dot(g_${j}, v_${j});\n`;
+}
+body += `let x = s * p.scale;\n`;
+if (!g.causal) {
+body += `let e = exp(score(x, t, n, a, b, c) - r.x) * r.y;\n`;
+}
+if (g.causal) {
+body += `let e = select(0.0, exp(score(x, t, n, a, b, c) - r.x) * r.y, n <= t + extra);\n`;
+}
+body += `let h = slope(x, e * (spread(d, t, n, a, b, c) - r.z), t, n, a, b, c);\n`;
+for (let j = 0; j < g.vectors; j++) {
+body += `x_${j} += h * k_${j};\n`;
+}
+body += `}\nif (first + lidx < p.queries) {\nlet to = p.x + a * p.x0 + b * p.x1 + c * p.x2 + t * p.xr;\n`;
+for (let j = 0; j < g.vectors; j++) {
+body += `out0[to + ${j}u] = x_${j} * p.factor;\n`;
+}
+body += `}\n`;
+} else {
+body += `let n = min(first + lidx, p.keys - 1u);\nlet k0 = p.k + a1 * p.k0 + b1 * p.k1 + c1 * p.k2 + n * p.kr;\n`;
+if (g.key) {
+body += `let v0 = p.v + a1 * p.v0 + b1 * p.v1 + c1 * p.v2 + n * p.vr;\n`;
+}
+for (let j = 0; j < g.vectors; j++) {
+body += `let k_${j} = in1[k0 + ${j}u];\n`;
+}
+if (g.key) {
+for (let j = 0; j < g.vectors; j++) {
+body += `let v_${j} = in4[v0 + ${j}u];\n`;
+}
+for (let j = 0; j < g.vectors; j++) {
+body += `var x_${j} = vec4<f32>(0.0);\n`;
+}
+}
+if (g.value) {
+for (let j = 0; j < g.vectors; j++) {
+body += `var y_${j} = vec4<f32>(0.0);\n`;
+}
+}
+if (!g.causal) {
+body += `let from_ = 0u;\n`;
+}
+if (g.causal) {
+body += `let from_ = max(first, extra) - extra;\n`;
+}
+body += `for (var u = 0u; u < p.sums; u += 1u) {\nlet c = c1 + u % p.s2;\nlet b = b1 + u / p.s2 % p.s1;\nlet a = a1 + u / p.s2 / p.s1;\nlet q0 = p.q + a * p.q0 + b * p.q1 + c * p.q2;\nlet g0 = p.g + a * p.g0 + b * p.g1 + c * p.g2;\nlet r0 = ((a * p.d1 + b) * p.d2 + c) * p.queries;\nfor (var t = from_; t < p.queries; t += 1u) {\nlet at = q0 + t * p.qr;\nlet there = g0 + t * p.gr;\nlet r = in3[r0 + t];\n`;
+if (g.shares) {
+for (let w = 0; w < parts; w++) {
+body += `let m_${w} = in0[at + own_${w}];\n`;
+}
+for (let w = 0; w < parts; w++) {
+body += `let o_${w} = in2[there + own_${w}];\n`;
+}
+}
+for (let j = 0; j < g.vectors; j++) {
+const w = Math.floor(j / g.lanes);
+const giver = j % g.lanes;
+if (g.shares) {
+body += `let q_${j} = subgroupBroadcast(m_${w}, ${giver}u);\n`;
+}
+if (g.shares) {
+body += `let g_${j} = subgroupBroadcast(o_${w}, ${giver}u);\n`;
+}
+if (!g.shares) {
+body += `let q_${j} = in0[at + ${j}u];\n`;
+}
+if (!g.shares) {
+body += `let g_${j} = in2[there + ${j}u];\n`;
+}
+}
+body += `var s = 0.0;\n`;
+for (let j = 0; j < g.vectors; j++) {
+body += `s += dot(q_${j}, k_${j});\n`;
+}
+body += `let x = s * p.scale;\n`;
+if (!g.causal) {
+body += `let e = exp(score(x, t, n, a, b, c) - r.x) * r.y;\n`;
+}
+if (g.causal) {
+body += `let e = select(0.0, exp(score(x, t, n, a, b, c) - r.x) * r.y, n <= t + extra);\n`;
+}
+if (g.key) {
+body += `var d = 0.0;\n`;
+for (let j = 0; j < g.vectors; j++) {
+body += `d += dot(g_${j}, v_${j});\n`;
+}
+body += `let h = slope(x, e * (spread(d, t, n, a, b, c) - r.z), t, n, a, b, c);\n`;
+for (let j = 0; j < g.vectors; j++) {
+body += `x_${j} += h * q_${j};\n`;
+}
+}
+if (g.value) {
+body += `let w = weigh(e, t, n, a, b, c);\n`;
+for (let j = 0; j < g.vectors; j++) {
+body += `y_${j} += w * g_${j};\n`;
+}
+}
+body += `}\n}\nif (first + lidx < p.keys) {\n`;
+if (g.key) {
+body += `let to = p.x + a1 * p.x0 + b1 * p.x1 + c1 * p.x2 + n * p.xr;\n`;
+for (let j = 0; j < g.vectors; j++) {
+body += `out0[to + ${j}u] = x_${j} * p.factor;\n`;
+}
+}
+if (g.value) {
+body += `let into = p.y + a1 * p.y0 + b1 * p.y1 + c1 * p.y2 + n * p.yr;\n`;
+if (g.key) {
+for (let j = 0; j < g.vectors; j++) {
+body += `out1[into + ${j}u] = y_${j};\n`;
+}
+} else {
+for (let j = 0; j < g.vectors; j++) {
+body += `out0[into + ${j}u] = y_${j};\n`;
+}
+}
+}
+body += `}\n`;
+}
+return { inputs, outputs, params, workgroup: [g.lanes, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/attention/row_sums.wgsl. */
+export interface AttentionRowSums {
+  /** Vectors of four that make up the depth. */
+  readonly vectors: number;
+  /** Invocations of a workgroup. */
+  readonly workgroup: number;
+}
+
+/** shaders/attention/row_sums.wgsl */
+export const ATTENTION_ROW_SUMS: Shader<AttentionRowSums> = {
+  name: "attention_row_sums",
+  of(g) {
+return [[g.vectors, g.workgroup], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+inputs.push("vec4<f32>", "vec4<f32>", "f32");
+outputs.push("vec4<f32>");
+params.push("n", "d1", "d2", "queries", "g", "g0", "g1", "g2", "gr", "o", "o0", "o1", "o2", "or");
+body += `let i = (wid.x + wid.y * nwg.x) * ${g.workgroup}u + lidx;\nif (i >= p.n) { return; }\nlet t = i % p.queries;\nlet z = i / p.queries;\nlet c = z % p.d2;\nlet b = z / p.d2 % p.d1;\nlet a = z / p.d2 / p.d1;\nlet g0 = p.g + a * p.g0 + b * p.g1 + c * p.g2 + t * p.gr;\nlet o0 = p.o + a * p.o0 + b * p.o1 + c * p.o2 + t * p.or;\nvar delta = 0.0;\nfor (var j = 0u; j < ${g.vectors}u; j += 1u) { delta += dot(in0[g0 + j], in1[o0 + j]); }\nout0[i] = vec4<f32>(in2[i], in2[i + p.n], delta, 0.0);\n`;
+return { inputs, outputs, params, workgroup: [g.workgroup, 1, 1], prelude, body };
 }];
   },
 };
@@ -305,6 +565,8 @@ export interface AttentionTiles {
   readonly vectors: number;
   /** A query sees only keys up to its own place. */
   readonly causal: boolean;
+  /** Keeps the greatest score of each row, and behind them the inverse of each sum of exponentials. */
+  readonly sums: boolean;
   /** Invocations of a workgroup: one subgroup where keys are handed round. */
   readonly lanes: number;
   /** The lanes of a subgroup hand keys round. */
@@ -321,7 +583,7 @@ export interface AttentionTiles {
 export const ATTENTION_TILES: Shader<AttentionTiles> = {
   name: "attention_tiles",
   of(g) {
-return [[g.vectors, g.causal, g.lanes, g.shares, g.rows, g.ragged, g.score], () => {
+return [[g.vectors, g.causal, g.sums, g.lanes, g.shares, g.rows, g.ragged, g.score], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
 const keys: number = g.shares ? 4 : 1;
@@ -332,6 +594,9 @@ const place = (t: string): string => g.ragged ? `min(${t}, p.queries - 1u)` : `$
 const last_seen = (seen: string): string => g.causal ? `${seen}` : `p.keys - 1u`;
 inputs.push("vec4<f32>", "vec4<f32>", "vec4<f32>");
 outputs.push("vec4<f32>");
+if (g.sums) {
+outputs.push("f32");
+}
 params.push("groups", "d1", "d2", "q", "q0", "q1", "q2", "k", "k0", "k1", "k2", "v", "v0", "v1", "v2", "o", "o0", "o1", "o2", "qr", "kr", "vr", "or", "blocks", "queries", "keys", "scale:f32");
 if (g.score !== undefined) prelude += g.score === "" ? "" : g.score + "\n"; else {
 prelude += `fn score(x: f32, t: u32, k: u32, a: u32, b: u32, c: u32) -> f32 { return x; }\nfn weigh(x: f32, t: u32, k: u32, a: u32, b: u32, c: u32) -> f32 { return x; }\n`;
@@ -472,6 +737,9 @@ if (g.ragged) {
 body += `if (t_${i} < p.queries) {\n`;
 }
 body += `let norm_${i} = 1.0 / total_${i};\n`;
+if (g.sums) {
+body += `let r_${i} = z * p.queries + t_${i};\nout1[r_${i}] = top_${i};\nout1[r_${i} + p.groups / p.blocks * p.queries] = norm_${i};\n`;
+}
 for (let j = 0; j < g.vectors; j++) {
 body += `out0[o0 + t_${i} * p.or + ${j}u] = o_${i}_${j} * norm_${i};\n`;
 }

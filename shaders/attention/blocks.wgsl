@@ -6,6 +6,7 @@
 
 const VECTORS = 16u; //#param Vectors of four that make up the depth.
 const CAUSAL = false; //#param A query sees only keys up to its own place.
+const SUMS = false; //#param Keeps the greatest score of each row, and behind them the inverse of each sum of exponentials.
 const ROWS = 2u; //#param Query rows of an invocation.
 const KEYS = 32u; //#param Keys of a tile; a multiple of eight.
 const THREADS = 128u; //#param Invocations of a workgroup; a multiple of eight.
@@ -33,6 +34,7 @@ const rest = 0u; //#index
 @group(0) @binding(1) var<storage, read> keys: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> values: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> result: array<vec4<f32>>;
+//: @group(0) @binding(5) var<storage, read_write> sums: array<f32>; //#if SUMS
 struct Params {
   groups: u32, d1: u32, d2: u32,
   q: u32, q0: u32, q1: u32, q2: u32,
@@ -178,6 +180,13 @@ fn main(
     var sum_i = 0.0;
     sum_i += shared_[team + i * TEAMS][x]; //#for x in 0..8
     let norm_i = 1.0 / sum_i;
+    //#if SUMS
+    //: if (lane == 0u) {
+    //:   let r_i = z * p.queries + t_i;
+    //:   sums[r_i] = top_i;
+    //:   sums[r_i + p.groups / p.blocks * p.queries] = norm_i;
+    //: }
+    //#end
     //#for e in 0..OUTS
     //#let x = e * 8
     if (lane + x < VECTORS) { //#if RAGGED

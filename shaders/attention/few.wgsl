@@ -4,6 +4,7 @@
 
 const VECTORS = 16u; //#param Vectors of four that make up the depth; at most THREADS.
 const CAUSAL = false; //#param A query sees only keys up to its own place.
+const SUMS = false; //#param Keeps the greatest score of each row, and behind them the inverse of each sum of exponentials.
 const THREADS = 64u; //#param Invocations of a workgroup; a power of two.
 const SLICES = 4u; //#let floor(THREADS / VECTORS)
 const half = 32u; //#index
@@ -13,6 +14,7 @@ const x = 0u; //#index
 @group(0) @binding(1) var<storage, read> keys: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> values: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> result: array<vec4<f32>>;
+//: @group(0) @binding(5) var<storage, read_write> sums: array<f32>; //#if SUMS
 struct Params {
   groups: u32, d1: u32, d2: u32,
   q: u32, q0: u32, q1: u32, q2: u32,
@@ -88,6 +90,13 @@ fn main(
   //#for half = THREADS / 2; half >= 1; half /= 2
   if (lidx < half) { tree[lidx] += tree[lidx + half]; }
   workgroupBarrier();
+  //#end
+  //#if SUMS
+  //: if (lidx == 0u) {
+  //:   let r = z * p.queries + t;
+  //:   sums[r] = top;
+  //:   sums[r + p.groups / p.blocks * p.queries] = 1.0 / tree[0];
+  //: }
   //#end
   if (lidx < VECTORS) {
     var sum = parts[lidx];

@@ -4,6 +4,7 @@
 
 const VECTORS = 1u; //#param Vectors of four that make up the depth.
 const CAUSAL = false; //#param A query sees only keys up to its own place.
+const SUMS = false; //#param Keeps the greatest score of each row, and behind them the inverse of each sum of exponentials.
 const LANES = 8u; //#param Invocations of a workgroup: one subgroup where keys are handed round.
 const SHARES = false; //#param The lanes of a subgroup hand keys round.
 const ROWS = 1u; //#param Query rows of an invocation.
@@ -33,6 +34,7 @@ fn last_seen(seen: u32) -> u32 { return p.keys - 1u; } //#inline
 @group(0) @binding(1) var<storage, read> keys: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> values: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> result: array<vec4<f32>>;
+//: @group(0) @binding(5) var<storage, read_write> sums: array<f32>; //#if SUMS
 struct Params {
   groups: u32, d1: u32, d2: u32,
   q: u32, q0: u32, q1: u32, q2: u32,
@@ -140,6 +142,11 @@ fn main(
   //#for i in 0..ROWS
   if (t_i < p.queries) { //#if RAGGED
     let norm_i = 1.0 / total_i;
+    //#if SUMS
+    //: let r_i = z * p.queries + t_i;
+    //: sums[r_i] = top_i;
+    //: sums[r_i + p.groups / p.blocks * p.queries] = norm_i;
+    //#end
     result[o0 + t_i * p.or + j] = o_i_j * norm_i; //#for j in 0..VECTORS
   } //#if RAGGED
   //#end

@@ -180,6 +180,25 @@ Deno.test("fuseAttention() leaves a factor of the values beside the op", () => {
   assertEquals(ops, ["_FusedPointwise", "_FusedAttention"], lines.join("\n"));
 });
 
+Deno.test("fuseAttention() makes one op of every gradient too", () => {
+  for (const pair of CASES) {
+    const lines = optimized(() => {
+      const operands: tf.Tensor[] = [];
+      const y = build(pair, (shape, name, dtype = "float32") => {
+        const x = tf.placeholder(dtype, shape, name);
+        if (["q", "k", "v", "x"].includes(name)) operands.push(x);
+        return x;
+      });
+      return [y, ...tf.gradients(tf.mul(y, y), operands) as tf.Tensor[]];
+    });
+    const text = lines.join("\n"), name = pair.join(", ");
+    for (const op of ["_FusedAttention", "_FusedAttentionGrad"]) {
+      assertEquals(text.split(` = ${op}(`).length, 2, `${name}: ${op}\n${text}`);
+    }
+    assert(!/BatchMatMulV2|Softmax/.test(text), `${name}:\n${text}`);
+  }
+});
+
 /** Runs a case in a session, with its gradients where wanted. */
 async function run(
   pair: [string, string],

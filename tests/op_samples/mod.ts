@@ -40,6 +40,7 @@ export const WITHOUT_SAMPLES: Readonly<Record<string, string>> = {
   Placeholder: "has meaning in graphs only: tests/graph",
   PlaceholderWithDefault: "has meaning in graphs only: tests/graph",
   _FusedAttention: "takes expressions: tests/ops/attention_test.ts",
+  _FusedAttentionGrad: "takes expressions: tests/ops/attention_test.ts",
   _FusedPointwise: "takes expressions: tests/ops/fused_test.ts",
   _GroupedColumnSum: "made by plans only: tests/ops/fused_test.ts",
   _GroupedUpdate: "takes expressions: tests/ops/fused_test.ts",

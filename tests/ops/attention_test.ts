@@ -2,6 +2,7 @@
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { HAS_WEBGPU, testOnDevices } from "../devices.ts";
+import type { Profile } from "../../src/engine/core/dispatch.ts";
 import { lookupOp } from "../../src/engine/core/op.ts";
 import { Engine } from "../../src/engine/devices/cpu/engine.ts";
 import { Heap } from "../../src/engine/devices/cpu/heap.ts";
@@ -9,7 +10,9 @@ import { prepareAttention } from "../../src/engine/devices/cpu/rows/attention.ts
 import { cpuDevice } from "../../src/engine/runtime/devices/devices.ts";
 import { difference } from "../../src/library/testing/compare.ts";
 import { problemOf, runCpuKernel, runEagerly } from "../../src/library/testing/run_op.ts";
-import { compareVariants } from "./force_variant.ts";
+import { gpuVariants } from "../../src/engine/devices/webgpu/kernel_table.ts";
+import { effort } from "../effort.ts";
+import { compareVariants, testOnGpu } from "./force_variant.ts";
 import { Draw } from "./random_problems.ts";
 import { MOVED_RANDOM_PROBLEMS } from "./random_problems_moved.ts";
 import { noise } from "./values.ts";
@@ -101,18 +104,64 @@ Deno.test({
   },
 });
 
-Deno.test("attention in plain loops equals that in vector code", async () => {
-  for (let seed = 0; seed < 8; seed++) {
-    const { inputs, attrs } = MOVED_RANDOM_PROBLEMS._FusedAttention(new Draw(seed));
-    const def = lookupOp("_FusedAttention")!, problem = problemOf(def, inputs, attrs ?? {});
-    const [loops] = runCpuKernel(def, inputs, problem);
-    const [vectors] = await runEagerly(def, inputs, attrs ?? {}, cpuDevice());
-    const wrong = difference(loops, vectors, "float32", {
-      ulps: 64,
-      ulpsOfLargest: 64,
-      absolute: 1e-5,
-    });
-    assertEquals(wrong, null, `seed ${seed}`);
+for (const op of ["_FusedAttention", "_FusedAttentionGrad"]) {
+  Deno.test(`${op} in plain loops equals that in vector code`, async () => {
+    for (let seed = 0; seed < 16; seed++) {
+      const { inputs, attrs = {} } = MOVED_RANDOM_PROBLEMS[op](new Draw(seed));
+      const def = lookupOp(op)!, problem = problemOf(def, inputs, attrs);
+      const vectors = await runEagerly(def, inputs, attrs, cpuDevice());
+      runCpuKernel(def, inputs, problem).forEach((loops, i) => {
+        const wrong = difference(loops, vectors[i], "float32", {
+          ulps: 64,
+          ulpsOfLargest: 64,
+          absolute: 1e-5,
+        });
+        assertEquals(wrong, null, `seed ${seed}, result ${i}`);
+      });
+    }
+  });
+}
+
+testOnGpu("every kernel of attention's gradient agrees with the CPU", async () => {
+  const ran = new Set<string>();
+  for (let seed = 0; seed < effort(6, 24); seed++) {
+    const { inputs, attrs } = MOVED_RANDOM_PROBLEMS._FusedAttentionGrad(new Draw(seed));
+    const near = { ulps: 64, ulpsOfLargest: 64, absolute: 1e-5 };
+    const names = await compareVariants("_FusedAttentionGrad", inputs, { ...attrs }, near);
+    for (const name of names) ran.add(name);
+  }
+  assertEquals([...ran].sort(), ["rows", "shared rows"]);
+});
+
+const ADAPTER: Profile = {
+  barriers: false,
+  subgroup: 8,
+  subgroupDirective: false,
+  lanes: 8,
+  f16: true,
+  words64: true,
+  maxBinding: 2 ** 27,
+  maxBuffers: 8,
+  maxInvocations: 256,
+  maxWorkgroupBytes: 16384,
+  maxGrid: 65535,
+};
+
+Deno.test("gradients of keys and values are dispatches of their own where few buffers may be bound", () => {
+  const op = lookupOp("_FusedAttentionGrad")!, [variant] = gpuVariants(op);
+  for (let seed = 0; seed < 40; seed++) {
+    const { inputs, attrs = {} } = MOVED_RANDOM_PROBLEMS._FusedAttentionGrad(new Draw(seed));
+    const problem = problemOf(op, inputs, attrs);
+    if (problem.outputs.length < 3) continue;
+    for (const maxBuffers of [8, 10]) {
+      const profile = { ...ADAPTER, maxBuffers };
+      assert(variant.fits!(problem, profile), String(maxBuffers));
+      const { dispatches } = variant.plan(problem, profile);
+      for (const { program } of dispatches) {
+        assert(program.bindings.length <= maxBuffers, `${program.bindings.length} bindings`);
+      }
+      assert(dispatches.length === 4 || maxBuffers > 8, `${dispatches.length} dispatches`);
+    }
   }
 });
 

@@ -3,7 +3,13 @@
  * recurrences.
  */
 
-import { type AttentionForm, AttentionOf, type RowPlace } from "../../src/engine/core/attention.ts";
+import {
+  type AttentionForm,
+  AttentionGradientOf,
+  AttentionOf,
+  type GradientPlace,
+  type RowPlace,
+} from "../../src/engine/core/attention.ts";
 import type { DType, NdArray } from "@weft/weft";
 import { lookupOp } from "../../src/engine/core/op.ts";
 import { argument, castTo, constant, scalar as s } from "../../src/engine/core/scalar/expr.ts";
@@ -261,12 +267,70 @@ function fusedAttention(d: Draw): RandomProblem {
     scores: d.coin() ? chosen : s.add(argument(0), s.tanh(argument(1))),
     weights: d.coin() ? null : s.mul(argument(0), constant(1.5)),
   };
-  const x = d.values([batch, time, row]);
+  const x = d.values([batch, time, row]), keeps = d.coin();
   return {
     inputs: [x, x, x, d.values([n, m]), d.values([batch, 1, 1, m], "bool")],
     attrs: {
       Tmasks: ["float32", "bool"],
-      form: new AttentionOf(form, [batch, heads, n, depth]),
+      Tsums: keeps ? ["float32"] : [],
+      form: new AttentionOf(form, [batch, heads, n, depth], keeps),
+    },
+    absolute: 1e-5,
+  };
+}
+
+/** The gradient of an attention whose heads share keys, with a mask to add and one to choose by. */
+function fusedAttentionGradient(d: Draw): RandomProblem {
+  const causal = d.coin(), [batch, groups, each] = [d.whole(1, 2), d.whole(1, 2), d.whole(1, 3)];
+  const m = d.side(40),
+    n = causal ? Math.min(m, d.side(40)) : d.side(40),
+    depth = 4 * d.whole(1, 8);
+  const heads = groups * each, step = heads * depth, few = groups * depth;
+  const place = (outer: number[], row: number): RowPlace => ({ base: 0, outer, row });
+  const chosen = s.select(argument(2), s.add(argument(0), argument(1)), constant(-1e9));
+  const cap = s.tanh(argument(0)), sloped = s.mul(argument(3), s.sub(1, s.mul(cap, cap)));
+  const isCapped = d.coin(), factor = constant(1.5), isWeighted = d.coin();
+  const query = place([n * step, each * depth, depth], step), key = place([m * few, depth, 0], few);
+  const attention: AttentionForm = {
+    ...{ outer: [batch, groups, each], queries: n, keys: m, depth, scale: 0.5, causal },
+    ...{ query, key, value: key, result: query },
+    masks: [
+      { base: 0, outer: [0, 0, 0], row: m, column: 1 },
+      { base: 0, outer: [m, 0, 0], row: 0, column: 1 },
+    ],
+    scores: isCapped ? s.add(cap, argument(1)) : chosen,
+    weights: isWeighted ? s.mul(argument(0), factor) : null,
+  };
+  const ofQuery: GradientPlace = { of: "query", place: query, shape: [batch, n, heads, depth] };
+  const ofKey: GradientPlace = { of: "key", place: key, shape: [batch, m, groups, depth] };
+  const own = place([heads * m * depth, each * m * depth, m * depth], depth);
+  const ofValue: GradientPlace = d.coin()
+    ? { ...ofKey, of: "value" }
+    : { of: "value", place: own, shape: [batch, heads, m, depth] };
+  const wanted = d.pick([[ofQuery, ofKey, ofValue], [ofKey, ofValue], [ofQuery], [ofValue], [
+    ofKey,
+  ]]);
+  const q = d.values([batch, n, heads, depth]), kv = d.values([batch, m, groups, depth]);
+  const masks = [d.values([n, m]), d.values([batch, 1, 1, m], "bool")],
+    Tmasks = ["float32", "bool"];
+  // The forward op makes what the gradient reads.
+  const forward = lookupOp("_FusedAttention")!, inputs = [q, kv, kv, ...masks];
+  const form = new AttentionOf(attention, q.shape, true);
+  const kept = runCpuKernel(
+    forward,
+    inputs,
+    problemOf(forward, inputs, { T: "float32", Tmasks, Tsums: ["float32"], form }),
+  );
+  return {
+    inputs: [q, kv, kv, d.values(q.shape), ...kept, ...masks],
+    attrs: {
+      Tmasks,
+      Tout: wanted.map(() => "float32"),
+      form: new AttentionGradientOf({
+        ...{ attention, gradient: query, wanted, factors: { query: 0.5, key: 0.5 } },
+        spread: isWeighted ? s.mul(argument(0), factor) : null,
+        slope: isCapped ? sloped : s.select(argument(2), argument(3), constant(0)),
+      }),
     },
     absolute: 1e-5,
   };
@@ -277,6 +341,7 @@ export const MOVED_RANDOM_PROBLEMS: Readonly<Record<string, (d: Draw) => RandomP
   _Recurrence: recurrence,
   _Attention: attention,
   _FusedAttention: fusedAttention,
+  _FusedAttentionGrad: fusedAttentionGradient,
   Roll: roll,
   MirrorPad: mirrorPad,
   StridedSlice: stridedSlice,

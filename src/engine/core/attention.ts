@@ -45,6 +45,28 @@ export interface AttentionForm {
   readonly weights: Expr | null;
 }
 
+/** A wanted gradient. */
+export interface GradientPlace {
+  readonly of: "query" | "key" | "value";
+  /** Steps of 0 along outer axes: what heads that share a key have is summed. */
+  readonly place: RowPlace;
+  readonly shape: Shape;
+}
+
+/** The gradient of an attention. */
+export interface AttentionGradientForm {
+  readonly attention: AttentionForm;
+  /** Of the result's gradient. */
+  readonly gradient: RowPlace;
+  readonly wanted: readonly GradientPlace[];
+  /** Factors of the gradients of queries and of keys: what the other operand was multiplied by on its way. */
+  readonly factors: Readonly<Record<"query" | "key", number>>;
+  /** The gradient of a share: of that of its weight (argument 0) and the masks. Null: the same. */
+  readonly spread: Expr | null;
+  /** The gradient of a product: of the scaled product (argument 0), the masks, and behind them the gradient of the score. Null: that. */
+  readonly slope: Expr | null;
+}
+
 /** Returns the form of a problem: its attribute, or that of operands `[batch, time, heads, depth]`. */
 export function attentionForm({ attrs, inputs: [q, k] }: Problem): AttentionForm {
   const given = (attrs.form as AttentionOf | undefined)?.form;
@@ -68,16 +90,41 @@ export class AttentionOf {
   readonly form: AttentionForm;
   /** Shape of the result. */
   readonly shape: Shape;
+  /** True: the second result has each row's greatest score, and the inverse of its sum of exponentials: `[2, rows]`. */
+  readonly keepsSums: boolean;
 
-  constructor(form: AttentionForm, shape: Shape) {
+  constructor(form: AttentionForm, shape: Shape, keepsSums = false) {
     this.form = form;
     this.shape = shape;
+    this.keepsSums = keepsSums;
   }
 
   /** Returns a text that is equal for equal forms. */
   mergeKey(): string {
-    const { scores, weights, ...rest } = this.form;
-    const exprs = [scores, weights].map((e) => e && exprKey(e));
-    return JSON.stringify([rest, exprs, this.shape]);
+    return JSON.stringify([keyOf(this.form), this.shape, this.keepsSums]);
   }
+}
+
+/** The form of a gradient as an attribute. */
+export class AttentionGradientOf {
+  readonly form: AttentionGradientForm;
+
+  constructor(form: AttentionGradientForm) {
+    this.form = form;
+  }
+
+  /** Returns a text that is equal for equal forms. */
+  mergeKey(): string {
+    const { attention, spread, slope, ...rest } = this.form;
+    return JSON.stringify([keyOf(attention), [spread, slope].map((e) => e && exprKey(e)), rest]);
+  }
+}
+
+function keyOf({ scores, weights, ...rest }: AttentionForm): unknown {
+  return [rest, [scores, weights].map((e) => e && exprKey(e))];
+}
+
+/** Returns the number of rows of scores. */
+export function rowsOfAttention({ outer, queries }: AttentionForm): number {
+  return outer.reduce((a, b) => a * b) * queries;
 }

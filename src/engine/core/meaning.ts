@@ -144,7 +144,7 @@ export interface SumsMeaning {
   readonly asFused?: (problem: Problem) => Problem | null;
 }
 /** Kernels of sequences. */
-export type SequenceKernel = "attention" | "recurrence";
+export type SequenceKernel = "attention" | "attention gradient" | "recurrence";
 
 /** Kernels of ops that are like no other. */
 export type SpecialKernel =

@@ -21,6 +21,7 @@ import { scanVariants } from "./reduce/scan.ts";
 import { linearScanVariants, shiftVariants } from "./reduce/scan_linear.ts";
 import { reduceVariants } from "./reduce/variants.ts";
 import { ATTENTION_VARIANTS } from "./rows/attention.ts";
+import { ATTENTION_GRADIENT_VARIANTS } from "./rows/attention_gradient.ts";
 import { RECURRENCE_VARIANTS } from "./rows/recurrence.ts";
 import { layerNormGradVariants, lrnVariants, windowSumVariants } from "./rows/norm.ts";
 import {
@@ -58,6 +59,7 @@ const SPECIAL: Readonly<Record<SpecialKernel, readonly GpuVariant[]>> = {
 /** The variants of sequences. */
 const SEQUENCES: Readonly<Record<SequenceKernel, readonly GpuVariant[]>> = {
   "attention": ATTENTION_VARIANTS,
+  "attention gradient": ATTENTION_GRADIENT_VARIANTS,
   "recurrence": RECURRENCE_VARIANTS,
 };
 

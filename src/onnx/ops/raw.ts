@@ -4,14 +4,14 @@ import "../../tensorflow/ops/scatter_fold.ts";
 import { apply, apply1, type OpInput } from "../../engine/core/apply.ts";
 import { type DType, DTYPES } from "../../engine/core/dtype.ts";
 import { type Attrs, lookupOp, type OpDef } from "../../engine/core/op.ts";
-import { FusedAttention } from "../../engine/ops/rows/attention.ts";
+import { FusedAttention, FusedAttentionGradient } from "../../engine/ops/rows/attention.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { NodeCall } from "../build/node_call.ts";
 import type { Rule } from "../build/rule.ts";
 import * as tf from "../build/tf.ts";
 
 /** Ops that passes make where their modules are loaded: named as values, a bundler keeps them for models, and pages without any leave them out. */
-const MADE = [FusedAttention];
+const MADE = [FusedAttention, FusedAttentionGradient];
 
 function opNamed(op: string): OpDef {
   return lookupOp(op) ?? MADE.find(({ name }) => name === op)!;

@@ -1,5 +1,5 @@
 /** The places of an attention's operands, from the views that led to them. */
-import type { AttentionForm, MaskPlace } from "../../core/attention.ts";
+import type { AttentionForm, MaskPlace, RowPlace } from "../../core/attention.ts";
 import type { Expr } from "../../core/scalar/expr.ts";
 import type { Shape } from "../../core/shape.ts";
 import type { IrNode, IrValue } from "../ir.ts";
@@ -35,30 +35,86 @@ export interface Parts {
 }
 
 /** Axes of rows, then those of the elements of a row. */
-interface Rows {
+export interface Rows {
   readonly base: IrValue;
   readonly offset: number;
   readonly rows: readonly Axis[];
   /** Step from a row of the matrix to the next, for keys and values. */
   readonly time: number;
+  /** True for matrices of keys or values, which all queries of a head share. */
+  readonly isMatrix?: boolean;
   readonly scale: number;
+}
+
+/** A mask's rows, and the step from a key to the next. */
+interface MaskRows extends Rows {
+  readonly column: number;
 }
 
 /** Returns the form and its inputs; null where operands do not lie as kernels read them. */
 export function formOf(parts: Parts): { form: AttentionForm; inputs: IrValue[] } | null {
-  const { q, k, v, product, logits, shares, last, root } = parts;
-  const depth = q.shape!.at(-1)!, keys = product.shape!.at(-1)!, out = last.outputs[0];
-  if (depth % 4 !== 0 || depth > MAX_DEPTH || out.shape!.at(-1) !== depth) return null;
-  const rowsOf = (x: IrValue): Shape => x.shape!.slice(0, -1) as Shape;
+  const operands = operandsOf(parts), { product, logits, shares, last, root } = parts;
+  if (operands === null || last.outputs[0].shape!.at(-1) !== operands.depth) return null;
+  const { query, key, value, masks } = operands, result = resultOf(root, last.outputs[0]);
+  const placed = placesOf({
+    all: [query, key, value, result, ...masks],
+    lists: [product, logits, shares, last.outputs[0]].map(rowsOf),
+    causal: parts.causal ? logits.shape!.at(-2)! : null,
+  });
+  if (placed === null) return null;
+  const form = attentionOf(parts, operands, placed);
+  return { form, inputs: [query.base, key.base, value.base, ...masks.map((m) => m.base)] };
+}
+
+/** Queries, keys, values and masks where they lie. */
+export interface Operands {
+  readonly depth: number;
+  readonly query: Rows;
+  readonly key: Rows;
+  readonly value: Rows;
+  readonly masks: readonly MaskRows[];
+}
+
+const rowsOf = (x: IrValue): Shape => x.shape!.slice(0, -1) as Shape;
+
+/** Returns the operands; null where kernels cannot read them. `weighted` has the rows of the product with the values. */
+export function operandsOf(
+  parts: Omit<Parts, "last" | "root" | "logits" | "shares"> & { readonly last: IrNode },
+): Operands | null {
+  const { q, k, v, product, last } = parts, depth = q.shape!.at(-1)!;
+  if (depth % 4 !== 0 || depth > MAX_DEPTH) return null;
   const query = queriesOf(q, rowsOf(product), depth);
   const key = matricesOf(viewsOf(k), k, rowsOf(product), [parts.kIsTurned, depth]);
-  const ofValues = viewsOf(v).filter(({ scale }) => scale === 1);
-  const value = matricesOf(ofValues, v, rowsOf(out), [!parts.vIsTurned, depth]);
-  const result = resultOf(root, out);
+  const value = valuesOf(v, rowsOf(last.outputs[0]), [!parts.vIsTurned, depth]);
   const masks = parts.masks.map(maskOf);
-  if (!query || !key || !value || !result || masks.includes(null)) return null;
-  const all = [query, key, value, result, ...masks as (Rows & { column: number })[]];
-  const lists = [product, logits, shares, out].map(rowsOf);
+  return !query || !key || !value || masks.includes(null)
+    ? null
+    : { depth, query, key, value, masks: masks as MaskRows[] };
+}
+
+/** Returns the matrices of values, which no factor may have changed. */
+export function valuesOf(v: IrValue, rows: Shape, way: readonly [boolean, number]): Rows | null {
+  return matricesOf(viewsOf(v).filter(({ scale }) => scale === 1), v, rows, way);
+}
+
+/** The loops around rows, and where each operand's rows lie in them. */
+export interface Placed {
+  readonly outer: AttentionForm["outer"];
+  readonly queries: number;
+  readonly places: readonly RowPlace[];
+}
+
+interface Wanted {
+  /** The operands; the second and the third are keys and values. */
+  readonly all: readonly Rows[];
+  /** Extents of rows that loops must divide. */
+  readonly lists: readonly Shape[];
+  /** Number of queries whose order counts; null where none does. */
+  readonly causal: number | null;
+}
+
+/** Returns loops in which all operands have places; null where there are none. */
+export function placesOf({ all, lists, causal }: Wanted): Placed | null {
   const dims = refined([...lists, ...all.map(({ rows }) => rows.map((a) => a.dim))]);
   if (dims === null) return null;
   const steps = all.map(({ rows }) => {
@@ -68,28 +124,40 @@ export function formOf(parts: Parts): { form: AttentionForm; inputs: IrValue[] }
   if (steps.includes(null)) return null;
   const axes = collapsed(dims, steps as number[][]);
   const at = axes.dims.length - 1, isShared = axes.steps[1][at] === 0 && axes.steps[2][at] === 0;
-  const count = logits.shape!.at(-2)!;
   // Keys and values must not differ between queries.
-  const hasQueries = isShared && (!parts.causal || axes.dims[at] === count);
-  if (parts.causal && !hasQueries) return null;
+  const hasQueries = isShared && (causal === null || axes.dims[at] === causal);
+  if (causal !== null && !hasQueries) return null;
   const outerDims = hasQueries ? axes.dims.slice(0, -1) : axes.dims;
   if (outerDims.length > 3) return null;
   const lead = new Array<number>(3 - outerDims.length);
-  const place = ({ offset, time }: Rows, i: number) => ({
+  const places = all.map(({ offset, time, isMatrix }, i) => ({
     base: offset,
     outer: [...lead.fill(0), ...axes.steps[i].slice(0, outerDims.length)],
-    row: i === 1 || i === 2 ? time : hasQueries ? axes.steps[i][at] : 0,
-  });
-  const [queryAt, keyAt, valueAt, resultAt] = all.slice(0, 4).map(place);
-  const form: AttentionForm = {
+    row: isMatrix ? time : hasQueries ? axes.steps[i][at] : 0,
+  }));
+  return {
     outer: [...lead.fill(1), ...outerDims] as unknown as AttentionForm["outer"],
-    ...{ queries: hasQueries ? axes.dims[at] : 1, keys, depth },
-    ...{ scale: parts.scale * query.scale * key.scale, causal: parts.causal },
-    ...{ query: queryAt, key: keyAt, value: valueAt, result: resultAt },
-    masks: masks.map((m, i): MaskPlace => ({ ...place(m!, 4 + i), column: m!.column })),
-    ...{ scores: parts.scores, weights: parts.weights },
+    queries: hasQueries ? axes.dims[at] : 1,
+    places,
   };
-  return { form, inputs: [query.base, key.base, value.base, ...masks.map((m) => m!.base)] };
+}
+
+/** Returns the form of placed queries, keys, values, result and masks. */
+export function attentionOf(
+  { product, causal, scale, scores, weights }: Pick<
+    Parts,
+    "product" | "causal" | "scale" | "scores" | "weights"
+  >,
+  { depth, query, key, masks }: Operands,
+  { outer, queries, places }: Placed,
+): AttentionForm {
+  return {
+    ...{ outer, queries, keys: product.shape!.at(-1)!, depth },
+    ...{ scale: scale * query.scale * key.scale, causal },
+    ...{ query: places[0], key: places[1], value: places[2], result: places[3] },
+    masks: masks.map(({ column }, i): MaskPlace => ({ ...places[4 + i], column })),
+    ...{ scores, weights },
+  };
 }
 
 /** Returns dims and steps with axes joined that all operands walk as one; the last axis stays where it is. */
@@ -120,7 +188,7 @@ function isAligned({ offset }: Strided, rows: readonly Axis[], time: number): bo
 }
 
 /** Returns the rows of queries, each a row of the product. */
-function queriesOf(q: IrValue, rows: Shape, depth: number): Rows | null {
+export function queriesOf(q: IrValue, rows: Shape, depth: number): Rows | null {
   for (const view of viewsOf(q)) {
     const groups = grouped(view.axes, q.shape as Shape);
     const own = groups && broadcast(groups.slice(0, -1), rows);
@@ -131,7 +199,7 @@ function queriesOf(q: IrValue, rows: Shape, depth: number): Rows | null {
 }
 
 /** Returns the matrices of keys or values; `isRows`: their rows are the keys, else their columns. */
-function matricesOf(
+export function matricesOf(
   views: readonly Strided[],
   x: IrValue,
   rows: Shape,
@@ -146,7 +214,8 @@ function matricesOf(
     const own = [...outer, { dim: rows.at(-1)!, step: 0 }], [{ dim, step }] = time;
     const next = dim === 1 ? 0 : step;
     if (isAligned(view, own, next)) {
-      return { base: view.base, offset: view.offset, rows: own, time: next, scale: view.scale };
+      const { base, offset, scale } = view;
+      return { base, offset, rows: own, time: next, isMatrix: true, scale };
     }
   }
   return null;
@@ -168,18 +237,45 @@ function broadcast(groups: readonly (readonly Axis[])[], extents: Shape): Axis[]
 }
 
 /** Returns the rows of the result, which the root may have turned. */
-function resultOf(root: IrNode, out: IrValue): Rows | null {
-  const shape = root.outputs[0].shape as Shape, axes = contiguous(shape);
-  const rows = root === out.node
-    ? axes.slice(0, -1)
-    : integersOf(root.inputs[1])!.slice(0, -1).reduce<Axis[]>((list, axis, i) => {
-      list[axis] = axes[i];
-      return list;
-    }, []);
-  return { base: out, offset: 0, rows, time: 0, scale: 1 };
+export function resultOf(root: IrNode, out: IrValue): Rows {
+  return { base: out, offset: 0, rows: axesOf(root, out).slice(0, -1), time: 0, scale: 1 };
 }
 
-function maskOf({ value, shape }: Mask): Rows & { readonly column: number } | null {
+/** Returns the rows of a result `[batch, time, heads, depth]` in the order of scores. */
+export function ofHeads(base: IrValue): Rows {
+  const [batch, time, heads] = contiguous(base.shape as Shape);
+  return { base, offset: 0, rows: [batch, heads, time], time: 0, scale: 1 };
+}
+
+/** Returns the rows of a contiguous result beside scores. */
+export function ofRows(logits: IrValue, depth: number): Rows {
+  const axes = contiguous([...logits.shape!.slice(0, -1), depth] as Shape);
+  return { base: logits, offset: 0, rows: axes.slice(0, -1), time: 0, scale: 1 };
+}
+
+/**
+ * Returns the rows of a product's result that has a row for each key, summed over so many rows of scores; null where the root leaves no
+ * neighbouring elements in a row. With `isTurned` the product's rows are its columns.
+ */
+export function sumsOf(root: IrNode, out: IrValue, count: number, isTurned: boolean): Rows | null {
+  const axes = axesOf(root, out),
+    [time, row] = isTurned ? [axes.at(-1)!, axes.at(-2)!] : axes.slice(-2);
+  const rows = [...axes.slice(0, -2), { dim: count, step: 0 }];
+  if (row.step !== 1) return null;
+  return { base: out, offset: 0, rows, time: time.step, isMatrix: true, scale: 1 };
+}
+
+/** Returns where the axes of a value lie in that of a root, which may have turned it. */
+function axesOf(root: IrNode, out: IrValue): Axis[] {
+  const axes = contiguous(root.outputs[0].shape as Shape);
+  if (root === out.node) return axes;
+  return integersOf(root.inputs[1])!.reduce<Axis[]>((list, axis, i) => {
+    list[axis] = axes[i];
+    return list;
+  }, []);
+}
+
+function maskOf({ value, shape }: Mask): MaskRows | null {
   for (const view of viewsOf(value)) {
     const groups = grouped(view.axes, value.shape as Shape);
     const own = groups && broadcast(groups.slice(0, -1), shape.slice(0, -1));

@@ -27,6 +27,21 @@ export function causalOperand({ node, shape }: IrValue): IrValue | null {
   return null;
 }
 
+/** Returns the gradient before that of later keys became zero; null for other values. */
+export function seenOperand({ node, shape }: IrValue): IrValue | null {
+  const [mask, value, other] = node.inputs, [n, m] = shape?.slice(-2) ?? [];
+  const isChoice = node.def.name === "SelectV2" || node.def.name === "Select";
+  if (!isChoice || n == null || m == null || n > m) return null;
+  if (isZero(other) && isCausal(mask, [n, m], isSeenMask)) return value;
+  return isZero(value) && isCausal(mask, [n, m], isHiddenMask) ? other : null;
+}
+
+function isZero({ node, dtype }: IrValue): boolean {
+  if (!isConstant(node) || dtype !== "float32") return false;
+  const { data, size } = node.attrs.value as NdArray;
+  return size === 1 && (data as Float32Array)[0] === 0;
+}
+
 /** True for a constant of queries and keys, aligned at their ends, with the wanted values. */
 function isCausal({ node }: IrValue, [n, m]: readonly [number, number], wanted: Wanted): boolean {
   if (!isConstant(node) || n > m || n < 2) return false;

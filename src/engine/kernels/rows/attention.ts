@@ -2,7 +2,12 @@
  * Attention on the GPU in one pass over the keys, so that the matrix of scores never exists. The kernels stand in
  * shaders/attention/.
  */
-import { type AttentionForm, attentionForm } from "../../core/attention.ts";
+import {
+  type AttentionForm,
+  attentionForm,
+  type RowPlace,
+  rowsOfAttention,
+} from "../../core/attention.ts";
 import type { DType } from "../../core/dtype.ts";
 import {
   type BufferRef,
@@ -57,12 +62,18 @@ export const ATTENTION_VARIANTS: readonly GpuVariant[] = ([
 ] as readonly GpuVariant[]).map(throughFloat32);
 
 function fits(problem: Problem, { maxBuffers }: Profile): boolean {
-  const form = attentionForm(problem), { depth, keys, queries, outer } = form;
-  const operands = [form.query, form.key, form.value, form.result];
-  return problem.inputs.slice(0, 3).every((i) => i.dtype === "float32") &&
-    problem.inputs.length < maxBuffers && depth % 4 === 0 && depth > 0 && depth <= MAX_DEPTH &&
+  const form = attentionForm(problem), operands = [form.query, form.key, form.value, form.result];
+  const { inputs, outputs } = problem;
+  return inputs.slice(0, 3).every((i) => i.dtype === "float32") &&
+    inputs.length + outputs.length <= maxBuffers && isReadable(form, operands);
+}
+
+/** True for rows of fours that fit into registers. */
+export function isReadable(form: AttentionForm, operands: readonly RowPlace[]): boolean {
+  const { depth, keys } = form;
+  return depth % 4 === 0 && depth > 0 && depth <= MAX_DEPTH &&
     operands.every(({ base, outer, row }) => [base, ...outer, row].every((n) => n % 4 === 0)) &&
-    keys > 0 && keys < LOOP_LIMIT && queries * outer.reduce((a, b) => a * b) > 0;
+    keys > 0 && keys < LOOP_LIMIT && rowsOfAttention(form) > 0;
 }
 
 /** Rows of a block, and keys of its tiles. */
@@ -140,7 +151,12 @@ function planTiles(problem: Problem, profile: Profile, shares: boolean): GpuPlan
 
 /** Makes the program of a kernel from what all kernels know, and the additional bindings. */
 type MakeProgram = (
-  shared: { readonly vectors: number; readonly causal: boolean; readonly score: string },
+  shared: {
+    readonly vectors: number;
+    readonly causal: boolean;
+    readonly sums: boolean;
+    readonly score: string;
+  },
   added: { readonly name: string; readonly inputs: string[]; readonly params: string[] },
 ) => Program;
 
@@ -148,51 +164,78 @@ type MakeProgram = (
 function plan(problem: Problem, profile: Profile, blocks: number, make: MakeProgram): GpuPlan {
   const form = attentionForm(problem), { outer, causal, depth, scale } = form;
   const dtypes = problem.inputs.slice(3).map((x) => x.dtype);
-  const program = make({ vectors: depth / 4, causal, score: changes(form, dtypes) }, {
-    name: "attention",
-    inputs: dtypes.map(wgslType),
-    params: form.masks.flatMap((_, i) => MASK_FIELDS.map((f) => `m${i}${f}`)),
-  });
+  const texts = [{ name: "score", expr: form.scores }, { name: "weigh", expr: form.weights }];
+  const program = make({
+    ...{ vectors: depth / 4, causal, sums: problem.outputs.length > 1 },
+    score: changes(texts, dtypes, 3),
+  }, { name: "attention", ...maskBindings(form, dtypes) });
   const places = [form.query, form.key, form.value, form.result];
   const params = [
     ...[blocks * outer.reduce((a, b) => a * b), outer[1], outer[2]],
     ...places.flatMap(({ base, outer }) => [base, ...outer].map((n) => n / 4)),
     ...places.map(({ row }) => row / 4),
     ...[blocks, form.queries, form.keys, f32Bits(scale)],
-    ...form.masks.flatMap(({ base, outer, row, column }) => [base, ...outer, row, column]),
+    ...maskWords(form),
   ];
-  const input = (_: unknown, i: number): BufferRef => ({ input: i });
-  const buffers = [...problem.inputs.map(input), { output: 0 }];
+  const buffers: BufferRef[] = [
+    ...problem.inputs.map((_, input) => ({ input })),
+    ...problem.outputs.map((_, output) => ({ output })),
+  ];
   return flatPlan({ program, buffers, params, groups: true }, profile);
 }
 
 /** Fields of a mask: its base, its steps along the outer axes, from row to row, and from key to key. */
 const MASK_FIELDS = ["", "a", "b", "c", "t", "k"] as const;
 
-/** Prints the functions that change scores and weights. */
-function changes({ scores, weights }: AttentionForm, dtypes: readonly DType[]): string {
-  const printed = [["score", scores], ["weigh", weights]] as const;
+/** Returns the bindings that masks add to a kernel. */
+export function maskBindings(
+  { masks }: AttentionForm,
+  dtypes: readonly DType[],
+): { readonly inputs: string[]; readonly params: string[] } {
+  return {
+    inputs: dtypes.map(wgslType),
+    params: masks.flatMap((_, i) => MASK_FIELDS.map((f) => `m${i}${f}`)),
+  };
+}
+
+/** Returns the words of masks, a kernel's last ones. */
+export function maskWords({ masks }: AttentionForm): number[] {
+  return masks.flatMap(({ base, outer, row, column }) => [base, ...outer, row, column]);
+}
+
+/** A function of a kernel: of a number, with `slope` of another too, and of the masks. */
+interface Change {
+  readonly name: string;
+  /** Null: the function returns its last number. */
+  readonly expr: Expr | null;
+}
+
+/** Prints functions of scores and weights; masks are bound after so many inputs. */
+export function changes(list: readonly Change[], dtypes: readonly DType[], bound: number): string {
   const called = new Set<string>();
-  const texts = printed.map(([name, expr]) => {
-    const head = `fn ${name}(x: f32, t: u32, k: u32, a: u32, b: u32, c: u32) -> f32`;
-    if (expr === null) return `${head} { return x; }`;
-    const { lines, results, helpers } = printWgsl([expr], ["float32", ...dtypes], [
+  const texts = list.map(({ name, expr }) => {
+    const more = name === "slope" ? ", d: f32" : "";
+    const head = `fn ${name}(x: f32${more}, t: u32, k: u32, a: u32, b: u32, c: u32) -> f32`;
+    if (expr === null) return `${head} { return ${more ? "d" : "x"}; }`;
+    const { lines, results, helpers } = printWgsl([expr], ["float32", ...dtypes, "float32"], [
       "x",
       ...dtypes.map((_, i) => `m${i}`),
+      "d",
     ]);
     for (const name of helpers) called.add(name);
-    return [`${head} {`, ...loads(expr, dtypes), ...lines, `return ${results[0]};\n}`].join("\n");
+    const all = [`${head} {`, ...loads(expr, dtypes, bound), ...lines, `return ${results[0]};\n}`];
+    return all.join("\n");
   });
   return [wgslFunctions(SCALAR_WGSL, [...called]), ...texts].join("\n");
 }
 
 /** Prints the loads of the masks that an expression reads. */
-function loads(expr: Expr, dtypes: readonly DType[]): string[] {
+function loads(expr: Expr, dtypes: readonly DType[], bound: number): string[] {
   const read = argumentsOf(expr);
   return dtypes.flatMap((dtype, i) => {
     if (!read.includes(i + 1)) return [];
     const steps = MASK_FIELDS.slice(1).map((f) => ` + ${f} * p.m${i}${f}`).join("");
-    const text = loadElement(dtype, `in${3 + i}[p.m${i}${steps}]`);
+    const text = loadElement(dtype, `in${bound + i}[p.m${i}${steps}]`);
     return [`let m${i}: ${registerType(dtype)} = ${text};`];
   });
 }

@@ -1,5 +1,9 @@
 /** Scaled dot-product attention. */
-import type { AttentionOf } from "../../core/attention.ts";
+import {
+  type AttentionGradientOf,
+  type AttentionOf,
+  rowsOfAttention,
+} from "../../core/attention.ts";
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import { optionCheck } from "../../core/arguments.ts";
@@ -8,6 +12,7 @@ import { type Spec, specText } from "../../core/tensor_spec.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
 import { attentionCpu } from "../../kernels/host/attention.ts";
+import { attentionGradientCpu } from "../../kernels/host/attention_gradient.ts";
 import { shapeOfInput, toFloatInput, toInput } from "../input.ts";
 import type { Seed } from "../random/state.ts";
 import { type AttentionParts, type AttentionResult, composedAttention } from "./attention_parts.ts";
@@ -37,12 +42,31 @@ export const FusedAttention: OpDef = defineOp({
   name: "_FusedAttention",
   portable: { never: "only plans make it" },
   inputs: ["query: T", "key: T", "value: T", "masks: Tmasks"],
-  outputs: ["output: T"],
-  attrs: ["T: floating", "Tmasks: list(type)", "form: form"],
-  infer: (_, { form }) => [(form as AttentionOf).shape],
+  outputs: ["output: T", "sums: Tsums"],
+  attrs: ["T: floating", "Tmasks: list(type)", "Tsums: list(type) = []", "form: form"],
+  infer: (_, { form }) => {
+    const { shape, keepsSums, form: own } = form as AttentionOf;
+    return keepsSums ? [shape, [2, rowsOfAttention(own)]] : [shape];
+  },
   grad: null,
   meaning: { kind: "sequence", kernel: "attention" },
   cpu: attentionCpu,
+});
+
+/** The gradient of such an attention, from what it kept of each row of scores. */
+export const FusedAttentionGradient: OpDef = defineOp({
+  name: "_FusedAttentionGrad",
+  portable: { never: "only plans make it" },
+  inputs: [
+    ...["query: T", "key: T", "value: T"],
+    ...["gradient: T", "output: T", "sums: T", "masks: Tmasks"],
+  ],
+  outputs: ["backprops: Tout"],
+  attrs: ["T: floating", "Tmasks: list(type)", "Tout: list(type)", "form: form"],
+  infer: (_, { form }) => (form as AttentionGradientOf).form.wanted.map(({ shape }) => shape),
+  grad: null,
+  meaning: { kind: "sequence", kernel: "attention gradient" },
+  cpu: attentionGradientCpu,
 });
 
 function noKeySeen(n: number, m: number): ValueError {
@@ -116,8 +140,8 @@ const checkOptions = optionCheck<AttentionOptions>("scaledDotProductAttention", 
 /**
  * `softmax(scale · query · keyᵀ) · value` for each head. Queries have shape `[batch, time, heads, depth]`, keys and values share their
  * batch, time and heads. Of these there may be fewer: each then serves a group of neighbouring heads of queries. A query that sees no
- * key gets zeros, and -Infinity as the logarithm. Compiled functions make one kernel of it, whatever the masks; eager code does so with
- * `causal` alone. Follows Vaswani et al., "Attention is all you need", and `jax.nn.dot_product_attention`. Throws `ValueError` for shapes
+ * key gets zeros, and -Infinity as the logarithm. Compiled functions make one kernel of it, whatever the masks, and one op of its
+ * gradient, which never has all scores in memory; eager code makes one kernel with `causal` alone. Follows Vaswani et al., "Attention is all you need", and `jax.nn.dot_product_attention`. Throws `ValueError` for shapes
  * that do not fit, or where `scale` is not given and the depth is unknown.
  *
  * @example
