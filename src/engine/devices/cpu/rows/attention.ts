@@ -26,8 +26,8 @@ import { prepareReduction } from "../reduce/reduce.ts";
 import { prepareSoftmax } from "./rows.ts";
 
 /** Scores of a block: a megabyte. */
-export const BLOCK_SCORES = 1 << 18;
-export const LEAST_ROWS = 16;
+export const BLOCK_SCORES: number = 1 << 18;
+export const LEAST_ROWS: number = 16;
 /** Blocks of memory are multiples of that. */
 const BLOCK_BYTES = 64;
 
