@@ -472,7 +472,6 @@ import "./engine/ops/linalg/solve.ts";
 import "./engine/ops/linalg/matrix_functions.ts";
 import "./engine/ops/linalg/namespace.ts";
 import "./engine/kernels/host/attention.ts";
-import "./engine/kernels/host/attention_gradient.ts";
 import "./engine/ops/rows/attention_parts.ts";
 import "./engine/ops/rows/attention.ts";
 import "./engine/kernels/host/decoding/ctc.ts";

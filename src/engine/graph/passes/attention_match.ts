@@ -134,7 +134,7 @@ export class Match {
   }
 }
 
-/** What goes into a softmax. */
+/** The operand of a softmax. */
 export interface Scores {
   readonly product: IrValue;
   readonly scale: number;

@@ -1,7 +1,8 @@
-/** Attention in plain loops, a query at a time. */
+/** Attention and its gradient in plain loops, a query at a time. */
 import {
   type AttentionForm,
   attentionForm,
+  type AttentionGradientOf,
   type MaskPlace,
   type RowPlace,
   rowsOfAttention,
@@ -33,8 +34,49 @@ export const attentionCpu: CpuKernel = (inputs, [out, kept], problem) => {
   if (kept) settle(sums, kept);
 };
 
+/** The gradient, from queries, keys and values: what the forward pass kept is not read. */
+export const attentionGradientCpu: CpuKernel = (inputs, outs, { attrs }) => {
+  const { attention: form, gradient, wanted, factors, spread, slope } =
+    (attrs.form as AttentionGradientOf).form;
+  const [q, k, v, g] = inputs.map(numbersOf), masks = inputs.slice(6), { depth } = form;
+  const dtypes: DType[] = ["float32", ...masks.map((m) => m.dtype)];
+  const weigh = changed(form.weights, dtypes), spreading = changed(spread, dtypes);
+  const sloping = slope && evaluator([slope], [...dtypes, "float32"]);
+  const results = outs.map((out) => new Float64Array(out.size));
+  const slopes = new Float64Array(form.keys);
+  eachRow(form, [...inputs.slice(0, 3), ...masks], ({ t, at, masks, products, shares, end }) => {
+    const from = at(gradient, t);
+    let mean = 0;
+    for (let n = 0; n < end; n++) {
+      const row = at(form.value, n);
+      let dot = 0;
+      for (let d = 0; d < depth; d++) dot += g[from + d] * v[row + d];
+      slopes[n] = spreading(dot, masks(n));
+      mean += shares[n] * slopes[n];
+    }
+    for (let n = 0; n < end; n++) {
+      const own = shares[n] * (slopes[n] - mean);
+      slopes[n] = sloping ? sloping([products[n], ...masks(n)(), own] as never)[0] as number : own;
+    }
+    wanted.forEach(({ of, place }, i) => {
+      const result = results[i], factor = of === "value" ? 1 : factors[of];
+      for (let n = 0; n < end; n++) {
+        const to = at(place, of === "query" ? t : n);
+        const weight = of === "value" ? weigh(shares[n], masks(n)) : slopes[n] * factor;
+        const [x, other] = of === "query"
+          ? [k, at(form.key, n)]
+          : of === "key"
+          ? [q, at(form.query, t)]
+          : [g, from];
+        for (let d = 0; d < depth; d++) result[to + d] += weight * x[other + d];
+      }
+    });
+  });
+  results.forEach((result, i) => settle(result, outs[i]));
+};
+
 /** A row of scores. */
-export interface ScoreRow {
+interface ScoreRow {
   /** The query. */
   readonly t: number;
   /** Returns the first element of a query's or key's row. */
@@ -51,7 +93,7 @@ export interface ScoreRow {
 }
 
 /** Calls a function with each row of scores; `inputs` are queries, keys, values and masks. */
-export function eachRow(
+function eachRow(
   form: AttentionForm,
   inputs: readonly NdArray[],
   visit: (row: ScoreRow) => void,
@@ -93,7 +135,7 @@ export function eachRow(
 }
 
 /** Returns the function of an expression of a number and the masks. */
-export function changed(
+function changed(
   expr: Expr | null,
   dtypes: readonly DType[],
 ): (x: number, masks: () => (number | boolean)[]) => number {
