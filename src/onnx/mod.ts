@@ -6,6 +6,7 @@
 import "../../mod.ts";
 
 export { loadOnnx, type LoadOnnxOptions } from "./load_onnx.ts";
+export { generate, type GenerateOptions } from "./generate.ts";
 export { Lora, lora, type LoraOptions } from "./lora.ts";
 export {
   encodeOnnx,

@@ -41,6 +41,7 @@ export class Edits {
   readonly #functions = new Set<string>();
   readonly #changed: () => void;
   #count = 0;
+  #changes = 0;
   #isDisposed = false;
 
   /** Made for a model of this name; `changed` is told of each change. */
@@ -53,7 +54,15 @@ export class Edits {
     this.#name = name;
     this.#graph = graph;
     this.variables = { ...variables };
-    this.#changed = changed;
+    this.#changed = () => {
+      this.#changes++;
+      changed();
+    };
+  }
+
+  /** Number of changes so far. */
+  get changes(): number {
+    return this.#changes;
   }
 
   /** The graph of the file. */
