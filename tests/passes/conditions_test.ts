@@ -31,6 +31,9 @@ const dense = (x: tf.Tensor, from: number, to: number): tf.Tensor => {
   return tf.reshape(rows, [...x.shape.slice(0, -1), to]);
 };
 
+/** Axes that stand in another order in memory. */
+const turned = (): tf.Tensor => tf.transpose(place([4, 6, 5], "x"), [2, 0, 1]);
+
 /** By pass: graphs, and their ops after it. */
 const CASES: readonly [string, PassName, string[], Build][] = [
   ...([
@@ -62,14 +65,42 @@ const CASES: readonly [string, PassName, string[], Build][] = [
     () => tf.neg(tf.sum(dense(place([2, 3, 4], "x"), 4, 5), -1)),
   ],
   [
-    "a strided slice from where only a run tells",
+    "sums over rows before the last axis",
+    "views",
+    ["Reshape", "MatMul", "Reshape", "Sum", "Neg"],
+    () => tf.neg(tf.sum(dense(place([2, 3, 4], "x"), 4, 5), 1, true)),
+  ],
+  [
+    "sums of rows",
+    "views",
+    ["Reshape", "MatMul", "Sum", "Neg", "Reshape"],
+    () => tf.neg(tf.sum(dense(place([2, 3, 4], "x"), 4, 5), 2, true)),
+  ],
+  [
+    "a strided slice of fewer axes",
     "views",
     ["Transpose", "StridedSlice", "Transpose"],
-    () => {
-      const x = tf.transpose(place([4, 6, 5], "x"), [2, 0, 1]);
-      const begin = tf.placeholder("int32", [3], "b");
-      return tf.transpose(tf.stridedSlice(x, begin, [5, 4, 6], [1, 1, 1]), [1, 2, 0]);
-    },
+    () => tf.transpose(tf.stridedSlice(turned(), [1], [3], [1]), [1, 2, 0]),
+  ],
+  [
+    "a strided slice that drops an axis",
+    "views",
+    ["Transpose", "StridedSlice", "Transpose"],
+    () =>
+      tf.transpose(
+        tf.stridedSlice(turned(), [1, 0, 0], [3, 4, 6], [1, 1, 1], 0, 0, 0, 0, 1),
+        [1, 0],
+      ),
+  ],
+  [
+    "a strided slice with a new axis",
+    "views",
+    ["Transpose", "StridedSlice", "Reshape"],
+    () =>
+      tf.transpose(
+        tf.stridedSlice(turned(), [0, 1, 0], [0, 3, 4], [1, 1, 1], 0, 0, 0, 1),
+        [1, 2, 3, 0],
+      ),
   ],
   [
     "attention of queries in their place",

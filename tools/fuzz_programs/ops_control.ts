@@ -52,7 +52,7 @@ export const CONTROL: readonly Template[] = [
   ["x:rows", "tf.scan((a, e) => #expr(a, e), $x, { reverse: true })"],
   [
     "x:rows y:float32",
-    "tf.scan((a, e) => #expr(a, a), tf.slice($x, [0], [0]), { initializer: $y })",
+    "tf.scan((a, e) => #expr(a, a), tf.stridedSlice($x, [0], [0], [1]), { initializer: $y })",
   ],
   ["x:float y=x", "tf.function((a, b) => #expr(a, b))($x, $y)", 2],
   ["x:any y:any", "tf.function((a, b) => [b, a])($x, $y)[#int(0,1)]"],

@@ -9,7 +9,7 @@
 import { NPM_ONLY_IMPORT_MAP } from "../jsr.ts";
 import type { Verdict } from "./judge.ts";
 import type { Mutant } from "./mutants.ts";
-import type { Message, Task } from "./near_runner.ts";
+import type { Learnt, Message, Task } from "./near_runner.ts";
 import { withSwitches } from "./switches.ts";
 import { Workspace } from "./workspace.ts";
 
@@ -25,7 +25,7 @@ export interface NearOptions {
 }
 
 /** A process may be silent for so long before it counts as hung. */
-const SILENCE_MS = 240_000;
+const SILENCE_MS = 120_000;
 
 /** Longer tests are left out. */
 const LONGEST_MS = 8000;
@@ -48,7 +48,7 @@ class Near {
   readonly #waiting: number[];
   /** Mutants that need a process of their own. */
   readonly #alone = new Set<number>();
-  #reached: Readonly<Record<number, readonly string[]>> = {};
+  #learnt: Learnt | null = null;
   #loaded: readonly number[] = [];
   #started = performance.now();
 
@@ -67,15 +67,14 @@ class Near {
   /** Tries the waiting mutants in one process, as far as it goes. */
   async #together(): Promise<void> {
     const waiting = this.#waiting;
-    let trying = -1, tests = 0, isReady = false;
+    let trying = -1, tests = 0;
     const each = (message: Message): void => {
       if (message.kind === "test") {
         tests++;
         if (!message.passed) this.#options.say(`left out, as it fails: ${message.name}`);
       } else if (message.kind === "loaded") this.#loaded = message.reached;
       else if (message.kind === "ready") {
-        this.#reached = message.reached;
-        isReady = true;
+        this.#learnt = message;
         this.#options.say(`${tests} tests, ${Object.keys(message.reached).length} mutants reached`);
       } else if (message.kind === "trying") {
         trying = message.mutant;
@@ -91,17 +90,18 @@ class Near {
       { files, mutants: waiting, fromStart: false, tests: null },
       each,
     );
-    if (!isReady) throw new Error("The tests could not be loaded");
-    if (trying < 0 || isEnded) return;
+    if (this.#learnt === null) throw new Error("The tests could not be loaded");
+    if (trying < 0) return;
+    // The mutant ended the process, or did not end itself.
     waiting.splice(waiting.indexOf(trying), 1);
-    this.#tell(trying, { status: "hung", by: null, tests: 0 });
+    this.#tell(trying, { status: isEnded ? "killed" : "hung", by: null, tests: 0 });
   }
 
   #take({ mutant, status, by, tests }: Extract<Message, { kind: "tried" }>): void {
     if (status === "spoiled") this.#waiting.unshift(mutant);
     else if (status === "unmet" && tests > 0 || this.#isLoaded(mutant)) this.#alone.add(mutant);
     else {
-      const isReached = (this.#reached[mutant]?.length ?? 0) > 0;
+      const isReached = this.#testsOf(mutant).length > 0;
       this.#tell(mutant, {
         status: status === "unmet" ? (isReached ? "survived" : "unreached") : status,
         by,
@@ -110,15 +110,28 @@ class Near {
     }
   }
 
+  /** The tests that reach a mutant. */
+  #testsOf(mutant: number): readonly string[] {
+    return this.#learnt?.reached[mutant] ?? [];
+  }
+
+  /** The quickest tests, as many as a mutant's budget is for. */
+  #quickest(): string[] {
+    let left = this.#options.budgetMs;
+    return Object.entries(this.#learnt?.usual ?? {}).sort(([, a], [, b]) => a - b)
+      .filter(([, ms]) => (left -= ms) > 0).map(([name]) => name);
+  }
+
   /** True for what is done while modules are loaded, and not again. */
   #isLoaded(mutant: number): boolean {
-    return this.#loaded.includes(mutant) && (this.#reached[mutant]?.length ?? 0) === 0;
+    return this.#loaded.includes(mutant) && this.#testsOf(mutant).length === 0;
   }
 
   /** Tries one mutant in a process that has it from the start. */
   async #apart(mutant: number): Promise<void> {
     this.#started = performance.now();
-    const names = this.#reached[mutant] ?? null;
+    const reaching = this.#testsOf(mutant);
+    const names = reaching.length > 0 ? reaching : this.#quickest();
     let told = false;
     await this.#run({
       files: this.#options.files,
@@ -149,7 +162,9 @@ class Near {
     const files = task.files.map((file) => `file://${workspace.path(file)}`);
     workspace.write(
       "near_task.json",
-      JSON.stringify({ ...task, files, budgetMs, longestMs: LONGEST_MS } satisfies Task),
+      JSON.stringify(
+        { ...task, files, learnt: this.#learnt, budgetMs, longestMs: LONGEST_MS } satisfies Task,
+      ),
     );
     const child = new Deno.Command(Deno.execPath(), {
       args: [

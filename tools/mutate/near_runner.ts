@@ -15,17 +15,27 @@ export interface Task {
   readonly fromStart: boolean;
   /** Names of the tests that run, null for all. */
   readonly tests: readonly string[] | null;
+  /** What an earlier process learnt of the tests; null where this one is to run them first. */
+  readonly learnt: Learnt | null;
   /** Milliseconds of tests for one mutant. */
   readonly budgetMs: number;
   /** Longer tests are left out. */
   readonly longestMs: number;
 }
 
+/** The tests as they are without a mutant. */
+export interface Learnt {
+  /** Milliseconds of those that pass. */
+  readonly usual: Readonly<Record<string, number>>;
+  /** By mutant, the tests that reach its place. */
+  readonly reached: Readonly<Record<number, readonly string[]>>;
+}
+
 /** Messages of a process. */
 export type Message =
   | { readonly kind: "test"; readonly name: string; readonly ms: number; readonly passed: boolean }
   | { readonly kind: "loaded"; readonly reached: readonly number[] }
-  | { readonly kind: "ready"; readonly reached: Readonly<Record<number, readonly string[]>> }
+  | ({ readonly kind: "ready" } & Learnt)
   | { readonly kind: "trying"; readonly mutant: number }
   | {
     readonly kind: "tried";
@@ -48,8 +58,8 @@ class Runner {
   readonly #task: Task;
   readonly #tests: Test[] = [];
   readonly #reached = new Set<number>();
-  readonly #usual = new Map<string, number>();
-  readonly #met = new Map<number, string[]>();
+  #usual = new Map<string, number>();
+  #met = new Map<number, readonly string[]>();
   #active = -1;
 
   constructor(task: Task) {
@@ -89,7 +99,12 @@ class Runner {
         tests: this.#tests.length,
       });
     }
-    await this.#learn();
+    if (this.#task.learnt === null) await this.#learn();
+    else {
+      const { usual, reached } = this.#task.learnt;
+      this.#usual = new Map(Object.entries(usual));
+      this.#met = new Map(Object.entries(reached).map(([n, names]) => [Number(n), names]));
+    }
     for (const [i, mutant] of mutants.entries()) {
       if (!await this.#try(mutant, i === 0)) return;
     }
@@ -106,7 +121,11 @@ class Runner {
       this.#usual.set(test.name, ms);
       for (const n of this.#reached) this.#met.set(n, [...this.#met.get(n) ?? [], test.name]);
     }
-    say({ kind: "ready", reached: Object.fromEntries(this.#met) });
+    say({
+      kind: "ready",
+      usual: Object.fromEntries(this.#usual),
+      reached: Object.fromEntries(this.#met),
+    });
   }
 
   /** Tries one mutant. False where the process is of no more use. */

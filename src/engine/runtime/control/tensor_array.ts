@@ -378,7 +378,7 @@ export class TensorArray {
   /** Formats it for `console.log`. */
   toString(): string {
     const length = this.#rows === null ? "" : `${this.#rows.length} of `;
-    return `<tf.TensorArray ${length}${this.dtype}${shapeText(this.#elementShape)}>`;
+    return `<tf.TensorArray ${length}${this.dtype}${shapeText(this.elementShape)}>`;
   }
 }
 showAs(TensorArray);
