@@ -32,6 +32,7 @@ import {
 } from "./http2_frames.ts";
 import { Http2Stream, type StreamEvents, type StreamOwner } from "./http2_stream.ts";
 import { FrameRate } from "./http2_limits.ts";
+import { readInSlices, SLICE_FRAMES } from "./sliced_input.ts";
 import { CHUNK, FrameWriter } from "./http2_writer.ts";
 
 export interface ConnectionOptions {
@@ -106,7 +107,7 @@ export class Http2Connection implements StreamOwner {
     this.#writer = new FrameWriter(socket, () => this.#wake());
     socket.setNoDelay(true);
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
-    socket.on("data", (chunk: Uint8Array) => this.#read(chunk));
+    readInSlices(socket, (chunk, from) => this.#read(chunk, from));
     socket.on("error", (error: Error) => this.#lose(error.message));
     socket.on("close", () => this.#lose(LOST));
     if (!isServer) this.#writer.write([PREFACE]);
@@ -270,12 +271,16 @@ export class Http2Connection implements StreamOwner {
     this.#frame(WINDOW_UPDATE, 0, stream, [words(bytes)]);
   }
 
-  #read(chunk: Uint8Array): void {
+  #read(chunk: Uint8Array, from: number): number {
     try {
-      this.#frames.read(chunk, () => this.#lost);
+      const isOver = (): boolean => this.#lost;
+      const at = this.#frames.read(chunk, { from, frames: SLICE_FRAMES, isOver });
+      if (!this.#lost) return at;
     } catch (error) {
       this.#fail((error as Error).message);
     }
+    // Bytes of a lost connection are dropped.
+    return chunk.length;
   }
 
   #data(id: number, bytes: Uint8Array, size: number): void {

@@ -85,6 +85,8 @@ export class FrameReader {
   readonly #head = new Uint8Array(FRAME_HEAD);
   #prefaceAt: number;
   #headAt = 0;
+  /** Number of frames that have been read. */
+  #ended = 0;
   /** State of the current frame: the bytes still to come, and the kept bytes of one that must be whole. */
   #left = 0;
   #body: Uint8Array | null = null;
@@ -99,10 +101,21 @@ export class FrameReader {
     this.#sink = sink;
   }
 
-  /** Reads a chunk, until `isOver`. Throws `DataLossError` for bytes that are no HTTP/2. */
-  read(chunk: Uint8Array, isOver: () => boolean): void {
-    let at = 0;
-    while (at < chunk.length && !isOver()) {
+  /**
+   * Reads a chunk from a place on, until `frames` frames have ended or `isOver`; returns the place that it has come to. Throws
+   * `DataLossError` for bytes that are no HTTP/2.
+   */
+  read(
+    chunk: Uint8Array,
+    { from, frames, isOver }: {
+      readonly from: number;
+      readonly frames: number;
+      readonly isOver: () => boolean;
+    },
+  ): number {
+    const last = this.#ended + frames;
+    let at = from;
+    while (at < chunk.length && this.#ended < last && !isOver()) {
       if (this.#prefaceAt < PREFACE.length) {
         if (chunk[at++] !== PREFACE[this.#prefaceAt++]) throw new DataLossError("it is no HTTP/2");
         continue;
@@ -119,6 +132,7 @@ export class FrameReader {
       else this.#body.set(part, this.#body.length - this.#left - part.length);
       if (this.#left === 0) this.#end();
     }
+    return at;
   }
 
   /** True for a frame without bytes that does not end a stream either. */
@@ -153,6 +167,7 @@ export class FrameReader {
   #end(): void {
     const body = this.#body, kind = this.#kind, flags = this.#flags, id = this.#id;
     this.#headAt = 0;
+    this.#ended++;
     this.#body = null;
     if (kind === DATA) {
       if (this.#isEmpty) this.#sink.empty();
