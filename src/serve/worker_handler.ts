@@ -1,6 +1,7 @@
 /** Handlers in a worker: one thread computes, and another answers for its health meanwhile. */
 import { UnavailableError, ValueError } from "../engine/core/errors.ts";
 import { optionCheck } from "../engine/core/arguments.ts";
+import { RecentMap } from "../engine/core/collections/recent_map.ts";
 import { after, deferred } from "../engine/runtime/run/timers.ts";
 import { errorResponse, HttpError } from "./http_error.ts";
 import { get, type Handler, timeoutOf } from "./handler.ts";
@@ -41,6 +42,13 @@ interface WorkerScope {
 /** Most requests that a worker has at a time: while it computes it reads none of them. */
 const MOST_WAITING = 4096;
 
+/** Paths that ask whether a model is ready. */
+const MODEL_READY = /^\/v2\/models\/[^/]+(?:\/versions\/[^/]+)?\/ready$/;
+/** Milliseconds after which whether a model is ready is what it was when the worker said so last. */
+const PROBE_MS = 50;
+/** Most answers of that kind that are kept. */
+const MOST_KNOWN = 1024;
+
 /** Milliseconds that a worker has to answer by itself that a request is late. */
 const GRACE_MS = 100;
 
@@ -54,7 +62,7 @@ const check = optionCheck<WorkerHandlerOptions>("workerHandler", { timeoutMs: tr
 
 /**
  * Answers requests by the handler of a worker, which calls {@linkcode answerFrom}. Health is answered at once, whatever
- * the worker computes, and says when the worker has ended. Its `drain` ends the worker. Rejects with `UnavailableError`
+ * the worker computes, and says when the worker has ended; so is whether a model is ready, by the worker's last word. Its `drain` ends the worker. Rejects with `UnavailableError`
  * where the worker fails to begin.
  *
  * @example
@@ -130,11 +138,19 @@ export function failFrom(error: unknown): void {
   (globalThis as unknown as WorkerScope).postMessage({ kind: "failed", message });
 }
 
+/** An answer to whether a model is ready. */
+interface Known {
+  readonly status: number;
+  readonly text: string;
+}
+
 /** The side that has the requests. */
 class Front {
   readonly #worker: Worker;
   readonly #timeoutMs: number;
   readonly #waiting = new Map<number, (answer: Response) => void>();
+  /** Whether models are ready, by what asked for it. */
+  readonly #known = new RecentMap<string, Known>(MOST_KNOWN);
   readonly #began = deferred<void>();
   #next = 0;
   /** Why the worker answers no more; null while it does. */
@@ -166,6 +182,7 @@ class Front {
       if (pathname === "/v2/health/ready") {
         return get(request, { ready: isReady }, isReady ? 200 : 503);
       }
+      if (isLive && MODEL_READY.test(pathname)) return await this.#modelReady(request, pathname);
       return await this.#ask(request);
     } catch (error) {
       return errorResponse(error);
@@ -177,6 +194,29 @@ class Front {
       this.#idle = resolve;
       if (this.#waiting.size === 0) resolve();
     }).then(() => this.#worker.terminate());
+  }
+
+  /** Asks whether a model is ready. A worker that computes has no time to answer: its last answer to the same question counts. */
+  async #modelReady(request: Request, path: string): Promise<Response> {
+    // An answer is for those who may have it.
+    const key = [request.method, path, request.headers.get("authorization") ?? ""].join("\n");
+    const known = this.#known.get(key);
+    const asked = this.#ask(request).then(async (answer) => {
+      const now = { status: answer.status, text: await answer.clone().text() };
+      if (now.status === 200 || now.status === 503) this.#known.set(key, now);
+      return answer;
+    });
+    if (known === undefined) return await asked;
+    let clear = (): void => {};
+    const late = new Promise<Response>((resolve) => {
+      clear = after(PROBE_MS, () => {
+        const headers = { "content-type": "application/json" };
+        resolve(new Response(known.text, { status: known.status, headers }));
+      });
+    });
+    // One that comes later is kept, one that fails is not heard.
+    asked.catch(() => {});
+    return await Promise.race([asked, late]).finally(clear);
   }
 
   async #ask(request: Request): Promise<Response> {

@@ -4,6 +4,7 @@
  */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import { RunLimit } from "../../src/engine/runtime/run/run_context.ts";
 import { testOnDevices } from "../devices.ts";
 import { assertFlat, open } from "../script/helpers.ts";
@@ -308,4 +309,22 @@ Deno.test("a limit reads the clock after a body, however many short turns came b
   controller.abort("enough");
   limit.look();
   assertEquals(limit.due()?.message, "The run was cancelled");
+});
+
+Deno.test("a run gives the event loop a turn after 50 ms, and then every 20 ms", async () => {
+  const clock = { now: 1000 };
+  using _ = stub(performance, "now", () => clock.now);
+  const limit = RunLimit.of({ signal: new AbortController().signal })!;
+  const after = (ms: number): Promise<void> | null => {
+    clock.now += ms;
+    limit.look();
+    limit.due();
+    return limit.pause();
+  };
+  assertEquals(after(49), null);
+  await after(1)!;
+  for (let turn = 0; turn < 3; turn++) {
+    assertEquals(after(19), null);
+    await after(1)!;
+  }
 });

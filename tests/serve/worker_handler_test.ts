@@ -64,6 +64,28 @@ Deno.test("workerHandler() answers for health while a model computes, and other 
     await drained;
   }));
 
+Deno.test("workerHandler() says meanwhile whether a model is ready, as the worker did last, to those who may know", () =>
+  withHandler(async (handler, folder) => {
+    const path = "/v2/models/double/ready", ready = [200, { name: "double", ready: true }];
+    assertEquals(await told(handler, path), ready);
+    assertEquals((await told(handler, "/v2/models/nobody/ready"))[0], 404);
+    const first = handler.fetch(predict("until", [1]));
+    await begun(folder);
+    assertEquals(await told(handler, path), ready);
+    // What the worker has not answered yet waits for it: a stranger, and another model.
+    let late = 0;
+    const waits = [
+      handler.fetch(new Request(home + path)),
+      handler.fetch(new Request(`${home}/v2/models/nobody/ready`, { headers })),
+      handler.fetch(new Request(`${home}/v2/models/until/ready`, { headers })),
+    ].map(async (answer) => [(await answer).status, await (await answer).json(), ++late]);
+    assertEquals(await told(handler, path), ready);
+    assertEquals(late, 0);
+    await end(folder);
+    assertEquals((await Promise.all(waits)).map(([status]) => status), [401, 404, 200]);
+    await (await first).body!.cancel();
+  }));
+
 Deno.test("workerHandler() answers what the handler in the worker does", () =>
   withHandler(async (handler) => {
     const many = Array.from({ length: 100_000 }, (_, i) => i);
