@@ -1,9 +1,11 @@
 /** Kinds of files that the library writes, each with a number in it. */
 
 import * as tf from "@weft/weft";
-import { saveModel } from "@weft/weft/tf";
+import { loadOnnx } from "@weft/weft/onnx";
+import { loadSavedModel, saveModel } from "@weft/weft/tf";
 import * as tfc from "@weft/weft/tfjs-core";
 import { assertEquals } from "@std/assert";
+import { convertOnnx } from "../../src/onnx/convert.ts";
 import { convertModel } from "../../src/tensorflow/files/convert.ts";
 
 /** The numbers that are written. */
@@ -66,12 +68,17 @@ const writeConverted: Kind["write"] = (path, value) => convertModel(`${models}/$
 
 /** The model x ↦ x + value, with a variable of that value. */
 async function writeModel(folder: string, value: number): Promise<void> {
-  using w = tf.variable(value);
+  // The file of variables is found by their names, which two saves of a model have alike.
+  using w = tf.variable(value, true, "saved_model_w");
   const f = tf.function((x: tf.Tensor) => ({ y: tf.add(x, w) }), {
     inputSignature: [tf.TensorSpec([], "float32", "x")],
   });
   await saveModel(folder, { signatures: { serving_default: f } });
 }
+
+/** Numbers from a value on, kept in a file of their folder that has the value as its name. */
+const cached = (path: string, value: number, from = value) =>
+  tf.data.range(from, from + 3).cache(`${path}/${value}`);
 
 /** Kinds of files, by the names of their paths. */
 export const KINDS: Readonly<Record<string, Kind>> = {
@@ -106,6 +113,39 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   "snapshot": {
     write: (path, value) => tf.data.range(value, value + 3).save(path),
     read: async (path) => await elements(await tf.data.load(path) as tf.data.Dataset<tf.Tensor>),
+  },
+  "cache": {
+    async write(path, value) {
+      await Deno.mkdir(path, { recursive: true });
+      const others = VALUES.filter((v) => v !== value);
+      await elements(cached(path, value));
+      for (const v of others) await Deno.remove(`${path}/${v}`).catch(() => {});
+    },
+    async read(path) {
+      const files = [...Deno.readDirSync(path)].map(({ name }) => Number(name));
+      const values = VALUES.filter((v) => files.includes(v));
+      // What they would compute is not what their files have.
+      for (const v of values) assertEquals(await elements(cached(path, v, 10)), v);
+      // The next one comes before the earlier one is removed.
+      return values.find((v) => !values.includes(v % VALUES.length + 1))!;
+    },
+  },
+  "saved_model": {
+    write: writeModel,
+    async read(path) {
+      const model = await loadSavedModel(path);
+      const { y } = await model.signatures.serving_default!({ x: 0 });
+      model.dispose();
+      return y!.item() as number;
+    },
+  },
+  "model.onnx": {
+    write: (path, value) => convertOnnx(`${models}/${value}`, path),
+    async read(path) {
+      const model = await loadOnnx(path), { y } = model.call({ x: tf.scalar(0) });
+      model.dispose();
+      return (y as tf.Tensor).item() as number;
+    },
   },
   "graph.pb": {
     write: writeConverted,
