@@ -55,6 +55,11 @@ export class Killable {
     return new Killable(Deno.execPath(), [...flags, file, ...args]);
   }
 
+  /** The number of its process. */
+  get pid(): number {
+    return this.#life.child.pid;
+  }
+
   /** Resolves when it says that it is there. */
   async ready(): Promise<void> {
     if (!await this.#life.ready) throw new Error("A process ended before it was ready");

@@ -3,13 +3,14 @@
 //   deno task bench soak faults [--runs 20] [--elements 100000] [--batch 20] [--workers 3] [--kill-ms 1000] [--tensorflow] [--log FOLDER]
 //   deno task bench soak training [--minutes 30] [--workers 2] [--kill-ms 5000]
 //   deno task bench soak parallel [--steps 400] [--rounds 1]
+//   deno task bench soak hostile [--minutes 30] [--phase-seconds 20]
 //
 // `faults` reads an epoch whose elements each come from one worker, kills a worker with SIGKILL every --kill-ms and starts it anew: the
 // epoch must end, and no element may come twice. With --log each run leaves a file of what was killed and read, and each worker one of
 // what it computed, in milliseconds of the clock: rows that are nowhere were lost on the way from the dispatcher. `training` trains a
 // network from such a service, whose workers and dispatcher are killed in turn: its memory must stay flat. The dispatcher is ours, with
 // a journal; with --tensorflow it is TensorFlow's, of the Python that WEFT_TENSORFLOW_PYTHON names. `parallel` trains by several
-// processes, see soak_parallel.ts. It takes long and is no part of continuous integration.
+// processes, see soak_parallel.ts; `hostile` attacks servers, see soak_hostile.ts. It takes long and is no part of continuous integration.
 
 import { parseArgs } from "node:util";
 import v8 from "node:v8";
@@ -17,6 +18,7 @@ import vm from "node:vm";
 import * as tf from "@weft/weft";
 import { DataServiceDispatcher, DataServiceWorker } from "@weft/weft/distribute";
 import { freePort, Killable, killing } from "./killable.ts";
+import { hostile } from "./soak_hostile.ts";
 import { parallel } from "./soak_parallel.ts";
 
 const SCRIPT = "weft.soak.square@1";
@@ -33,6 +35,7 @@ const { values: options, positionals: [command = ""] } = parseArgs({
     minutes: { type: "string", default: "30" },
     steps: { type: "string", default: "400" },
     rounds: { type: "string", default: "1" },
+    "phase-seconds": { type: "string", default: "20" },
     workers: { type: "string" },
     "kill-ms": { type: "string" },
     tensorflow: { type: "boolean", default: false },
@@ -288,6 +291,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<number | void>>> = {
   faults,
   training,
   parallel: () => parallel({ steps: Number(options.steps), rounds: Number(options.rounds) }),
+  hostile: () =>
+    hostile({ minutes: Number(options.minutes), phaseMs: 1000 * Number(options["phase-seconds"]) }),
   worker,
   dispatcher,
 };
@@ -296,7 +301,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<number | void>>> = {
 export async function main(): Promise<number> {
   const run = COMMANDS[command];
   if (run === undefined) {
-    console.error("Cannot soak: wanted faults, training or parallel");
+    console.error("Cannot soak: wanted faults, training, parallel or hostile");
     return 2;
   }
   return await run() ?? 0;
