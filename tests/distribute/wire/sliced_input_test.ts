@@ -129,7 +129,8 @@ Deno.test("calls that begin and end in one chunk do so in slices", async () => {
 });
 
 Deno.test("the rest of a chunk is dropped where a connection ends within it", async () => {
-  const { socket, calls } = serve(), bad = framed({ kind: PING, flags: 0, id: 0 }, new Uint8Array(7));
+  const { socket, calls } = serve(),
+    bad = framed({ kind: PING, flags: 0, id: 0 }, new Uint8Array(7));
   const call = framed({ kind: HEADERS, flags: END_HEADERS, id: 1 }, writeHeaders([[":path", "/"]]));
   socket.send(concatBytes([...Array(2 * SLICE_FRAMES).fill(ping), bad, call]));
   for (let turns = 0; !socket.destroyed && turns < 100; turns++) await turn();
@@ -138,8 +139,10 @@ Deno.test("the rest of a chunk is dropped where a connection ends within it", as
 });
 
 Deno.test("calls of one connection go on while another sends frames without end", async () => {
-  const listener = await grpcTransport.listen({ host: "127.0.0.1", port: 0 }, (_, request) =>
-    Promise.resolve([request]));
+  const listener = await grpcTransport.listen(
+    { host: "127.0.0.1", port: 0 },
+    (_, request) => Promise.resolve([request]),
+  );
   const port = Number(listener.address.split(":")[1]);
   const guest = await Deno.connect({ hostname: "127.0.0.1", port });
   await guest.write(PREFACE);
@@ -159,9 +162,10 @@ Deno.test("calls of one connection go on while another sends frames without end"
 Deno.test("20,000 frames a second without a call's bytes are taken, and no more", () => {
   const clock = { now: 1e12 };
   using _ = stub(Date, "now", () => clock.now);
-  const rate = new FrameRate(), add = (n: number): void => {
-    for (let i = 0; i < n; i++) rate.add();
-  };
+  const rate = new FrameRate(),
+    add = (n: number): void => {
+      for (let i = 0; i < n; i++) rate.add();
+    };
   for (let second = 0; second < 3; second++) {
     add(20_000);
     clock.now += 1000;
