@@ -66,7 +66,8 @@ Deno.test("workerHandler() answers for health while a model computes, and other 
 
 Deno.test("workerHandler() says meanwhile whether a model is ready, as the worker did last, to those who may know", () =>
   withHandler(async (handler, folder) => {
-    const path = "/v2/models/double/ready", ready = [200, { name: "double", ready: true }];
+    const path = "/v2/models/double/ready";
+    const ready: [number, unknown] = [200, { name: "double", ready: true }];
     assertEquals(await told(handler, path), ready);
     assertEquals((await told(handler, "/v2/models/nobody/ready"))[0], 404);
     const first = handler.fetch(predict("until", [1]));
