@@ -25,6 +25,15 @@ testOnDevices("ctcLoss() and its gradient are TensorFlow's, in every way", () =>
     near(tf.function((x: tf.Tensor) => loss(x))(x), c.loss, `${k}, compiled`);
     near(tf.grad(total)(x), c.grad, `${k}, gradient`);
     near(tf.function(tf.grad(total))(x), c.grad, `${k}, compiled gradient`);
+    const places = c.labelLength.flatMap((n, b) => Array.from({ length: n }, (_, i) => [b, i]));
+    const values = tf.tensor(places.map(([b, i]) => c.labels[b][i]), [places.length], "int32");
+    const sparse = new tf.SparseTensor(places, values, [c.labels.length, c.labels[0].length]);
+    const ofSparse = (x: tf.Tensor): tf.Tensor =>
+      tf.ctcLoss(sparse, x, null, c.logitLength, { blankIndex: c.blankIndex });
+    near(ofSparse(x), c.loss, `${k}, sparse`);
+    near(tf.function(ofSparse)(x), c.loss, `${k}, sparse, compiled`);
+    const totalOfSparse = (x: tf.Tensor): tf.Tensor => tf.sum(tf.mul(ofSparse(x), weights));
+    near(tf.grad(totalOfSparse)(x), c.grad, `${k}, sparse, gradient`);
     const double = loss(tf.cast(x, "float64"));
     assertEquals(double.dtype, "float64");
     near(double, c.loss, `${k}, float64`);
@@ -79,6 +88,7 @@ testOnDevices("ctcLoss() trains a small model to its labels", () => {
 
 Deno.test("CTC refuses labels, lengths and logits that do not fit", () => {
   const x = tf.zeros([3, 1, 4]);
+  const sparse = new tf.SparseTensor([[0, 0]], tf.tensor([1], [1], "int32"), [1, 1]);
   const cases: [() => unknown, string][] = [
     [() => tf.ctcLoss([[4]], x, [1], [3]), "received 4"],
     [() => tf.ctcLoss([[0]], x, [1], [3]), "other than the blank 0"],
@@ -86,6 +96,10 @@ Deno.test("CTC refuses labels, lengths and logits that do not fit", () => {
     [() => tf.ctcLoss([[1]], x, [2], [3]), "label_length(0) <= 1"],
     [() => tf.ctcLoss([[1]], x, [1], [3], { blankIndex: 7 }), "blank_index"],
     [() => tf.ctcLoss([[1]], x, [1], [3], { blank: 1 } as never), "blank"],
+    [() => tf.ctcLoss(sparse, x, null, [3]), "sparse labels need a blankIndex"],
+    [() => tf.ctcLoss(sparse, x, [1], [3], { blankIndex: 0 }), "labelLength null"],
+    [() => tf.ctcLoss([[1]], x, null, [3]), "sparse labels alone"],
+    [() => tf.ctcLoss(sparse, tf.zeros([3, 2, 4]), null, [3, 3], { blankIndex: 0 }), "shape"],
     [() => tf.ctcGreedyDecoder(tf.zeros([3, 4]), [3]), "[time, batch, classes]"],
     [() => tf.ctcBeamSearchDecoder(x, [3], { beamWidth: 1, topPaths: 2 }), "top_paths"],
   ];

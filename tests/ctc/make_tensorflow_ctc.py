@@ -23,6 +23,10 @@ for steps, batch, classes, most, blank in [(6, 3, 5, 3, 0), (9, 2, 4, 4, -1), (4
         loss = tf.nn.ctc_loss(labels, x, label_length, logit_length, blank_index=blank)
         total = tf.reduce_sum(loss * np.arange(1, batch + 1, dtype="float32"))
     grad = tape.gradient(total, x)
+    places = [(b, i) for b in range(batch) for i in range(label_length[b])]
+    sparse = tf.SparseTensor(places, [labels[p] for p in places], [batch, most])
+    alike = tf.nn.ctc_loss(sparse, x, None, logit_length, blank_index=blank)
+    np.testing.assert_allclose(alike, loss, rtol=1e-5)
     out["loss"].append({
         "logits": logits.tolist(), "labels": labels.tolist(), "labelLength": label_length.tolist(),
         "logitLength": logit_length.tolist(), "blankIndex": blank, "loss": loss.numpy().tolist(), "grad": grad.numpy().tolist()})

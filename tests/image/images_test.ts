@@ -28,8 +28,56 @@ const combined = (s: tf.Tensor) =>
     { iouThreshold: 0.5, scoreThreshold: 0.3 },
   );
 
+/** Changes of one seed. */
+const stateless = (a: number, b: number) => {
+  const seed = [a, b], name = `seed (${a}, ${b})` as const;
+  return {
+    [`statelessRandomFlipLeftRight, ${name}`]: [
+      x,
+      (x: tf.Tensor) => image.statelessRandomFlipLeftRight(x, seed),
+      true,
+    ],
+    [`statelessRandomFlipLeftRight of one, ${name}`]: [
+      u,
+      (x: tf.Tensor) => image.statelessRandomFlipLeftRight(x, tf.tensor(seed, [2], "int64")),
+    ],
+    [`statelessRandomFlipUpDown, ${name}`]: [
+      x,
+      (x: tf.Tensor) => image.statelessRandomFlipUpDown(x, tf.tensor(seed, [2], "int64")),
+      true,
+    ],
+    [`statelessRandomFlipUpDown of one, ${name}`]: [
+      u,
+      (x: tf.Tensor) => image.statelessRandomFlipUpDown(x, seed),
+    ],
+    [`statelessRandomCrop, ${name}`]: [
+      x,
+      (x: tf.Tensor) => image.statelessRandomCrop(x, [1, 3, 2, 3], seed),
+      true,
+    ],
+    [`statelessRandomBrightness, ${name}`]: [
+      x,
+      (x: tf.Tensor) => image.statelessRandomBrightness(x, 0.3, seed),
+      true,
+    ],
+    [`statelessRandomContrast, ${name}`]: [
+      x,
+      (x: tf.Tensor) => image.statelessRandomContrast(x, 0.5, 1.7, seed),
+      true,
+    ],
+    [`statelessRandomHue, ${name}`]: [
+      x,
+      (x: tf.Tensor) => image.statelessRandomHue(x, 0.4, seed),
+    ],
+    [`statelessRandomSaturation, ${name}`]: [
+      x,
+      (x: tf.Tensor) => image.statelessRandomSaturation(x, 0.5, 1.7, seed),
+    ],
+  } as Record<string, readonly [() => tf.Tensor, Make, boolean?]>;
+};
+
 /** The image, the function, and true where its gradient is compared with finite differences, as no pixel is at a corner. */
-const CASES: Record<keyof typeof TENSORFLOW, readonly [() => tf.Tensor, Make, boolean?]> = {
+const CASES: Record<string, readonly [() => tf.Tensor, Make, boolean?]> = {
   "adjustBrightness": [x, (x) => image.adjustBrightness(x, 0.25), true],
   "adjustBrightness, uint8": [u, (x) => image.adjustBrightness(x, 0.25)],
   "adjustContrast": [x, (x) => image.adjustContrast(x, 1.5), true],
@@ -88,12 +136,14 @@ const CASES: Record<keyof typeof TENSORFLOW, readonly [() => tf.Tensor, Make, bo
     () => tf.tensor([[1, 0.6, 0.2], [0.6, 1, 0.1], [0.2, 0.1, 1]]),
     (x) => image.nonMaxSuppressionOverlaps(x, [0.5, 0.7, 0.6], 3, 0.5),
   ],
+  ...stateless(1, 2),
+  ...stateless(-7, 1700000000000),
   "combinedNonMaxSuppression": [scores, (s) => combined(s).scores],
   "combinedNonMaxSuppression, boxes": [scores, (s) => combined(s).boxes],
 };
 
 function near(found: tf.Tensor, name: string, way: string): void {
-  const { shape, dtype, data } = TENSORFLOW[name as keyof typeof CASES];
+  const { shape, dtype, data } = TENSORFLOW[name as keyof typeof TENSORFLOW];
   assertEquals([found.shape, found.dtype], [shape, dtype] as unknown, `${name}, ${way}`);
   // Whole numbers are cut off, where float32 may fall on either side.
   const limit = dtype.startsWith("uint") ? 1 : 2e-4;
@@ -106,6 +156,10 @@ function near(found: tf.Tensor, name: string, way: string): void {
     )
   );
 }
+
+Deno.test("every image of TensorFlow's has its case", () => {
+  assertEquals(Object.keys(CASES).sort(), Object.keys(TENSORFLOW).sort());
+});
 
 for (const [name, [make, f, moves]] of Object.entries(CASES)) {
   testOnDevices(`${name} of images is TensorFlow's`, () => {
@@ -173,6 +227,16 @@ Deno.test("ops of images refuse what they cannot use", () => {
     [() => image.ssim(grey, grey, 1, { size: 3 } as never), "size"],
     [() => image.randomCrop(grey, [5, 4, 1]), "within shape"],
     [() => image.randomContrast(grey, 2, 1), "out of order|wanted an upper end"],
+    [() => image.statelessRandomFlipLeftRight(tf.zeros([1, 1, 2, 2, 1]), [1, 2]), "rank 3 or 4"],
+    [() => image.statelessRandomFlipUpDown(grey, [1, 2, 3]), "seed must have shape [2]"],
+    [() => image.statelessRandomCrop(grey, [5, 4, 1], [1, 2]), "and size [5,4,1]"],
+    [() => image.statelessRandomCrop(grey, [4, 1], [1, 2]), "and size [4,1]"],
+    [() => image.statelessRandomCrop(grey, 4 as never, [1, 2]), "must be a list"],
+    [() => image.statelessRandomBrightness(grey, -1, [1, 2]), "maxDelta must be from 0"],
+    [() => image.statelessRandomHue(grey, 0.6, [1, 2]), "maxDelta must be from 0 to 0.5"],
+    [() => image.statelessRandomContrast(grey, 1, 1, [1, 2]), "wanted lower of 0 or more"],
+    [() => image.statelessRandomSaturation(grey, -1, 1, [1, 2]), "wanted lower of 0 or more"],
+    [() => image.statelessRandomSaturation(grey, 0, 1, [1, 2]), "3 channels"],
     [() => image.rot90(tf.zeros([3])), "rank 3 or more"],
   ];
   for (const [call, text] of cases) {

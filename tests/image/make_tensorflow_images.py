@@ -73,6 +73,17 @@ out = {
     "nonMaxSuppressionOverlaps": I.non_max_suppression_overlaps(
         np.array([[1, 0.6, 0.2], [0.6, 1, 0.1], [0.2, 0.1, 1]], "float32"), np.array([0.5, 0.7, 0.6], "float32"), 3, 0.5
     ),
+    **{f"statelessRandom{name}, seed {seed}": f(seed) for seed in ((1, 2), (-7, 1700000000000)) for name, f in {
+        "FlipLeftRight": lambda s: I.stateless_random_flip_left_right(x, s),
+        "FlipLeftRight of one": lambda s: I.stateless_random_flip_left_right(u, s),
+        "FlipUpDown": lambda s: I.stateless_random_flip_up_down(x, s),
+        "FlipUpDown of one": lambda s: I.stateless_random_flip_up_down(u, s),
+        "Crop": lambda s: I.stateless_random_crop(x, (1, 3, 2, 3), s),
+        "Brightness": lambda s: I.stateless_random_brightness(x, 0.3, s),
+        "Contrast": lambda s: I.stateless_random_contrast(x, 0.5, 1.7, s),
+        "Hue": lambda s: I.stateless_random_hue(x, 0.4, s),
+        "Saturation": lambda s: I.stateless_random_saturation(x, 0.5, 1.7, s),
+    }.items()},
     "combinedNonMaxSuppression": I.combined_non_max_suppression(multi, scores, 2, 3, 0.5, 0.3)[1],
     "combinedNonMaxSuppression, boxes": I.combined_non_max_suppression(multi, scores, 2, 3, 0.5, 0.3)[0],
 }

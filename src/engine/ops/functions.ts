@@ -43,8 +43,8 @@ export { all, any, type Axes, max, mean, min, prod, sum } from "./reduce/reduce.
 export * from "./reduce/reduce_derived.ts";
 export * from "./reduce/arg_reduce.ts";
 export * from "./rows/dropout.ts";
-/** Windows and short-time transforms. */
-export * as signal from "./signal/signal.ts";
+/** Windows, frames, cosine and short-time transforms, cepstra. */
+export * as signal from "./signal/namespace.ts";
 export * from "./reduce/in_top_k.ts";
 export * from "./signal/spectral.ts";
 export * from "./signal/spectral_more.ts";

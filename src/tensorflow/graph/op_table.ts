@@ -30,6 +30,7 @@ import "../ops/csv.ts";
 import "../ops/fake_quant.ts";
 import "../ops/numeric.ts";
 import { CTCBeamSearchDecoder, CTCGreedyDecoder, CTCLoss } from "../../engine/ops/rows/ctc.ts";
+import { PHILOX_OPS } from "../../engine/ops/random/philox.ts";
 import "../ops/philox.ts";
 import "../ops/quantize.ts";
 import "../ops/quantized.ts";
@@ -317,6 +318,7 @@ const NAMED = [
   CombinedNonMaxSuppression,
   ...DRAWN_BOXES,
   NonMaxSuppressionWithOverlaps,
+  ...PHILOX_OPS,
 ];
 
 /** The op of ours that a node of this op is, where no rule applies; undefined for none. */

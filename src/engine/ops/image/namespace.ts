@@ -50,6 +50,15 @@ export {
   rot90,
   transposeImage as transpose,
 } from "./moves.ts";
+export {
+  statelessRandomBrightness,
+  statelessRandomContrast,
+  statelessRandomCrop,
+  statelessRandomFlipLeftRight,
+  statelessRandomFlipUpDown,
+  statelessRandomHue,
+  statelessRandomSaturation,
+} from "./stateless.ts";
 export { cropAndResize } from "./crop.ts";
 export { resize, resizeBilinear, resizeNearestNeighbor, type ResizeOptions } from "./resize.ts";
 export { flipLeftRight, flipUpDown, rotateWithOffset, transform } from "./warp.ts";

@@ -2,7 +2,7 @@
  * Connectionist temporal classification: the loss of labels without alignment, and decoders. Follows Graves et al., "Connectionist
  * temporal classification", 2006. On the host.
  */
-import { apply, apply1, type OpInput } from "../../core/apply.ts";
+import { apply, apply1, compose, type OpInput } from "../../core/apply.ts";
 import { optionCheck } from "../../core/arguments.ts";
 import { FailedPreconditionError, ValueError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
@@ -16,6 +16,11 @@ import { expandDims, identity } from "../array/view.ts";
 import { refuse, wholeArray } from "../host/arrays.ts";
 import { asTensor, castInput, shapeOfInput, toFloatInput, toInput } from "../input.ts";
 import { mul } from "../pointwise/arithmetic.ts";
+import { cast } from "../array/cast.ts";
+import { onesLike } from "../array/creation.ts";
+import { gather } from "../array/gather.ts";
+import { unsortedSegmentSum } from "../array/segment.ts";
+import { toDense } from "../ragged/sparse_namespace.ts";
 import { SparseTensor } from "../ragged/sparse_tensor.ts";
 
 /** Checks lengths against the number of steps, and returns them. */
@@ -205,11 +210,19 @@ const checkLoss = optionCheck<CtcLossOptions>("ctcLoss", {
   blankIndex: true,
 });
 
+/** Labels `[batch, labels]` and their number for each example, of sparse ones. */
+function ofSparse(labels: SparseTensor): [labels: Tensor, labelLength: Tensor] {
+  const examples = gather(labels.denseShape, 0), rows = gather(labels.indices, 0, 1);
+  const counts = unsortedSegmentSum(cast(onesLike(rows), "int32"), rows, cast(examples, "int32"));
+  return [toDense(labels), counts];
+}
+
 /**
  * Negative logarithm of the probability that logits make the labels, summed over all alignments: `[batch]`. Labels are integers
- * `[batch, labels]`, of which an example has as many as `labelLength` says, and `logitLength` steps count. Infinity, with gradients of zero,
+ * `[batch, labels]`, of which an example has as many as `labelLength` says, and `logitLength` steps count; sparse labels, from the first place
+ * of each row on, have their own lengths, null stands for them, and `blankIndex` must be given. Infinity, with gradients of zero,
  * where there are too few steps. Computed on the host; float32 or float64. Its gradient has none. Follows TensorFlow `tf.nn.ctc_loss`.
- * Throws `ValueError` for shapes that do not fit, `InvalidArgumentError` for labels that are no classes.
+ * Throws `ValueError` for shapes that do not fit and for sparse labels without a blank, `InvalidArgumentError` for labels that are no classes.
  *
  * @example
  * ```ts
@@ -217,17 +230,36 @@ const checkLoss = optionCheck<CtcLossOptions>("ctcLoss", {
  * import { assertEquals } from "@std/assert";
  * const loss = tf.ctcLoss([[1]], tf.zeros([2, 1, 2]), [1], [2]); // of 4 paths 3 are the label
  * assertEquals(Math.round(loss.item() * 1e5), Math.round(-Math.log(3 / 4) * 1e5));
+ * const labels = new tf.SparseTensor([[0, 0]], tf.tensor([1], [1], "int32"), [1, 1]);
+ * const same = tf.ctcLoss(labels, tf.zeros([2, 1, 2]), null, [2], { blankIndex: 0 });
+ * assertEquals(same.item(), loss.item());
  * ```
  */
 export function ctcLoss(
-  labels: TensorLike,
+  labels: TensorLike | SparseTensor,
   logits: TensorLike,
-  labelLength: TensorLike,
+  labelLength: TensorLike | null,
   logitLength: TensorLike,
   options: CtcLossOptions = {},
 ): Tensor {
   checkLoss(options);
   const { logitsTimeMajor = true, blankIndex = 0 } = options;
+  if (labels instanceof SparseTensor) {
+    if (options.blankIndex === undefined || labelLength !== null) {
+      throw new ValueError(
+        `Error in ctcLoss: sparse labels need a blankIndex, received ${options.blankIndex}, and labelLength null`,
+      );
+    }
+    return compose(() => {
+      const [dense, counts] = ofSparse(labels);
+      return ctcLoss(dense, logits, counts, logitLength, options);
+    });
+  }
+  if (labelLength === null) {
+    throw new ValueError(
+      "Error in ctcLoss: labelLength null stands for that of sparse labels alone",
+    );
+  }
   const given = toFloatInput(logits, "logits", "ctcLoss");
   const ordered = logitsTimeMajor ? given : transpose(given, [1, 0, 2]);
   return apply(CTCLoss, [

@@ -1,10 +1,10 @@
-/** Signals: windows, frames and the short-time Fourier transform; also the namespace `tf.signal`. */
-import { wantNumber } from "../../core/arguments.ts";
+/** Frames of signals and the short-time Fourier transform; with the windows the namespace `tf.signal` of TensorFlow.js. */
+import { wantFunction, wantNumber } from "../../core/arguments.ts";
 import { compose } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
+import { describe } from "../../core/text.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import { cast } from "../array/cast.ts";
 import { gather } from "../array/gather.ts";
 import { transpose } from "../array/move.ts";
 import { pad } from "../array/pad.ts";
@@ -16,36 +16,10 @@ import { asTensor, shapeOfInput, toInput } from "../input.ts";
 import { divNoNan, mul } from "../pointwise/arithmetic.ts";
 import { square } from "../pointwise/power.ts";
 import { sum } from "../reduce/reduce.ts";
-import { cosineWindow } from "./cosine_window.ts";
 import { irfft, rfft } from "./spectral.ts";
+import { hannWindow, type WindowFn, windowOf } from "./windows.ts";
 
-/**
- * Hann window: one minus a cosine, halved. TensorFlow `tf.signal.hann_window`.
- *
- * @example
- * ```ts
- * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.signal.hannWindow(4).arraySync(), [0, 0.5, 1, 0.5]);
- * ```
- */
-export function hannWindow(windowLength: number): Tensor {
-  return cosineWindow("hannWindow", windowLength, [0.5, 0.5]);
-}
-
-/**
- * Hamming window. TensorFlow `tf.signal.hamming_window`.
- *
- * @example
- * ```ts
- * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.signal.hammingWindow(10).shape, [10]);
- * ```
- */
-export function hammingWindow(windowLength: number): Tensor {
-  return cosineWindow("hammingWindow", windowLength, [0.54, 0.46]);
-}
+export { hammingWindow, hannWindow } from "./windows.ts";
 
 /**
  * Splits the last axis into frames of `frameLength`, one each `frameStep`; with `padEnd` the last ones are padded with
@@ -103,8 +77,8 @@ export function frame(
 
 /**
  * Short-time Fourier transform of a real signal: frames, each times a window, transformed with `fftLength` elements, by
- * default the power of two that holds a frame. Shape `[..., frames, fftLength / 2 + 1]`, complex. TensorFlow `tf.signal.stft`.
- * Throws `ValueError` as {@linkcode frame} does.
+ * default the power of two that holds a frame; `windowFn` null takes frames as they are. Shape `[..., frames, fftLength / 2 + 1]`, complex.
+ * TensorFlow `tf.signal.stft`. Throws `ValueError` as {@linkcode frame} does.
  *
  * @example
  * ```ts
@@ -120,13 +94,18 @@ export function stft(
   frameLength: number,
   frameStep: number,
   fftLength?: number | null,
-  windowFn: (length: number) => Tensor = hannWindow,
+  windowFn: WindowFn | null = hannWindow,
 ): Tensor {
   return compose(() => {
     wantNumber(frameLength, "frameLength", "stft");
     const length = fftLength ?? 2 ** Math.ceil(Math.log2(frameLength));
-    return rfft(mul(frame(signal, frameLength, frameStep), windowFn(frameLength)), length);
+    return rfft(weighed(frame(signal, frameLength, frameStep), windowFn, frameLength), length);
   });
+}
+
+/** Frames times a window, where there is one. */
+function weighed(frames: Tensor, windowFn: WindowFn | null, frameLength: number): Tensor {
+  return windowFn === null ? frames : mul(frames, windowOf(windowFn, frameLength, frames.dtype));
 }
 
 /**
@@ -163,15 +142,49 @@ export function overlapAndAdd(signal: TensorLike, frameStep: number): Tensor {
 }
 
 /**
- * Inverse of {@linkcode stft}, of the window that makes up for that of the transform: `windowFn` is the one {@linkcode stft} was given, and frames
- * are divided by the sum of its squares. Follows TensorFlow `tf.signal.inverse_stft` with `inverse_stft_window_fn`. Throws `ValueError` as
- * {@linkcode overlapAndAdd} does.
+ * Makes the window function of {@linkcode inverseStft} that undoes {@linkcode stft} with `forwardWindowFn`: that window, divided by the sum
+ * of the squares of all that overlap. TensorFlow `tf.signal.inverse_stft_window_fn`. Throws `ValueError` for a step that is no whole number of
+ * 1 or more.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.signal.inverseStftWindowFn(2, (n) => tf.ones([n]))(4).arraySync(), [0.5, 0.5, 0.5, 0.5]);
+ * ```
+ */
+export function inverseStftWindowFn(
+  frameStep: number,
+  forwardWindowFn: WindowFn = hannWindow,
+): WindowFn {
+  wantFunction(forwardWindowFn, "forwardWindowFn", "inverseStftWindowFn");
+  if (!(Number.isInteger(frameStep) && frameStep >= 1)) {
+    throw new ValueError(
+      `Cannot make a window in inverseStftWindowFn: frameStep must be a whole number of 1 or more, received ${
+        describe(frameStep)
+      }`,
+    );
+  }
+  return (frameLength) =>
+    compose(() => {
+      const window = forwardWindowFn(frameLength), turns = Math.ceil(frameLength / frameStep);
+      const padded = pad(square(window), [[0, turns * frameStep - frameLength]]);
+      const sums = tile(sum(reshape(padded, [turns, frameStep]), 0), [turns]);
+      return divNoNan(window, slice(sums, [0], [frameLength]));
+    });
+}
+
+/**
+ * Signal of a short-time Fourier transform: frames are transformed back, multiplied by the window and added up. It equals what
+ * {@linkcode stft} was given, but for its ends, with the window of {@linkcode inverseStftWindowFn}; null takes frames as they are. TensorFlow
+ * `tf.signal.inverse_stft`. Throws `ValueError` as {@linkcode overlapAndAdd} does.
  *
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
  * import { assert } from "@std/assert";
- * const x = tf.randomNormal([32]), y = tf.signal.inverseStft(tf.signal.stft(x, 8, 4), 8, 4);
+ * const x = tf.randomNormal([32]), window = tf.signal.inverseStftWindowFn(4);
+ * const y = tf.signal.inverseStft(tf.signal.stft(x, 8, 4), 8, 4, null, window);
  * assert(tf.max(tf.abs(tf.sub(tf.slice(x, 4, 24), tf.slice(y, 4, 24)))).item() < 1e-5);
  * ```
  */
@@ -180,21 +193,18 @@ export function inverseStft(
   frameLength: number,
   frameStep: number,
   fftLength?: number | null,
-  windowFn: (length: number) => Tensor = hannWindow,
+  windowFn: WindowFn | null = hannWindow,
 ): Tensor {
   return compose(() => {
     wantNumber(frameLength, "frameLength", "inverseStft");
     wantNumber(frameStep, "frameStep", "inverseStft");
     const length = fftLength ?? 2 ** Math.ceil(Math.log2(frameLength));
     const whole = irfft(stfts, length), { rank } = whole;
-    const zeros = new Array<number>(rank).fill(0);
-    const frames = slice(whole, zeros, zeros.map((_, i) => i === rank - 1 ? frameLength : -1));
-    const window = cast(windowFn(frameLength), frames.dtype);
-    // Each sample is in as many windows as overlap there.
-    const turns = Math.ceil(frameLength / frameStep);
-    const padded = pad(square(window), [[0, turns * frameStep - frameLength]]);
-    const sums = tile(sum(reshape(padded, [turns, frameStep]), 0), [turns]);
-    const back = divNoNan(window, slice(sums, [0], [frameLength]));
-    return overlapAndAdd(mul(frames, back), frameStep);
+    const ends = (n: number): [number, number][] =>
+      Array.from({ length: rank }, (_, i) => [0, i === rank - 1 ? n : 0]);
+    const frames = frameLength > length
+      ? pad(whole, ends(frameLength - length))
+      : slice(whole, ends(0).map(() => 0), ends(0).map((_, i) => i < rank - 1 ? -1 : frameLength));
+    return overlapAndAdd(weighed(frames, windowFn, frameLength), frameStep);
   });
 }

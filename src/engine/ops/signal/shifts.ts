@@ -1,0 +1,62 @@
+/** Spectra with their zero frequency in the middle. */
+import { compose } from "../../core/apply.ts";
+import { ValueError } from "../../core/errors.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { describe } from "../../core/text.ts";
+import { roll } from "../array/move.ts";
+import { asTensor, shapeOfInput, toInput } from "../input.ts";
+
+function shifted(
+  x: TensorLike,
+  axes: number | readonly number[] | undefined,
+  fn: string,
+  by: (extent: number) => number,
+): Tensor {
+  return compose(() => {
+    const input = asTensor(toInput(x, "x", fn)), shape = shapeOfInput(input);
+    if (shape === null) throw new ValueError(`Cannot shift in ${fn}: the rank of x must be known`);
+    const all = axes === undefined ? shape.map((_, i) => i) : [axes].flat() as number[];
+    const shifts = all.map((axis) => {
+      const extent = Number.isInteger(axis) ? shape.at(axis) : undefined;
+      if (extent === undefined) {
+        throw new ValueError(
+          `Cannot shift in ${fn}: axes must lie in a rank of ${shape.length}, received ${
+            describe(axis)
+          }`,
+        );
+      }
+      if (extent !== null) return by(extent);
+      throw new ValueError(`Cannot shift in ${fn}: dimension ${axis} of x must be known`);
+    });
+    return all.length === 0 ? input : roll(input, shifts, all);
+  });
+}
+
+/**
+ * Moves the zero frequency of a spectrum to the middle, along all axes or those given. TensorFlow `tf.signal.fftshift`. Throws `ValueError` for
+ * axes beyond the rank and dimensions that are unknown.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.signal.fftshift([0, 1, 2, -2, -1]).arraySync(), [-2, -1, 0, 1, 2]);
+ * ```
+ */
+export function fftshift(x: TensorLike, axes?: number | readonly number[]): Tensor {
+  return shifted(x, axes, "fftshift", (n) => Math.floor(n / 2));
+}
+
+/**
+ * Inverse of {@linkcode fftshift}. TensorFlow `tf.signal.ifftshift`. Throws as it does.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.signal.ifftshift([-2, -1, 0, 1, 2]).arraySync(), [0, 1, 2, -2, -1]);
+ * ```
+ */
+export function ifftshift(x: TensorLike, axes?: number | readonly number[]): Tensor {
+  return shifted(x, axes, "ifftshift", (n) => -Math.floor(n / 2));
+}
