@@ -61,6 +61,6 @@ export {
 } from "../../engine/autodiff/grad_functions.ts";
 export { GradientTape } from "../../engine/autodiff/tape.ts";
 /** Optimizers. */
-export * as train from "../../library/train/functions.ts";
+export * as train from "../../library/train/eager.ts";
 
 export * from "../../engine/ops/functions.ts";

@@ -3,25 +3,53 @@ import { wrongArgument } from "../../engine/core/arguments.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { accumulationOf } from "./accumulation.ts";
-import { Optimizer, type OptimizerParts } from "./optimizer.ts";
-import { type PartStage, partStage, type Stage } from "./stages.ts";
+import {
+  Optimizer,
+  type OptimizerConfig,
+  type OptimizerParts,
+  type SavedPart,
+} from "./optimizer.ts";
+import { serialize } from "./serialize.ts";
+import { ADD, type PartStage, type Stage } from "./stages.ts";
 import type { Transformation } from "./transforms.ts";
 
-/** The end of a chain: the update is added to the variable. */
-export const ADD: Stage = {
-  ...partStage("add", {}, { leavesUnnamedRows: true }),
-  ofVariable: true,
-};
+/** Settings of a chain besides its rate: its parts, or the optimizer whose gradients are accumulated. */
+type Made =
+  | { readonly parts: readonly (Transformation | Optimizer)[] }
+  | { readonly optimizer: Optimizer; readonly steps: number };
 
-/** An optimizer made by `tf.train.chain`. */
+/** An optimizer made by `tf.train.chain` or `tf.train.accumulate`. */
 export class ChainOptimizer extends Optimizer {
   /** Name of the class. */
   static override readonly className: string = "Chain";
+  readonly #made: Made;
 
-  /** Made of a rule and a rate. */
-  constructor({ rate, rule, options }: OptimizerParts) {
+  /** Made of a rule and a rate; `made` are the arguments of the function that makes it. */
+  constructor({ rate, rule, options }: OptimizerParts, made: Made) {
     super(rate, rule, options);
+    this.#made = made;
   }
+
+  /**
+   * Returns the learning rate and the parts, by names and arguments, from which `tf.train.deserialize` makes an equal optimizer. Functions
+   * among the arguments stay functions.
+   */
+  override getConfig(): OptimizerConfig {
+    const { learningRate } = super.getConfig(), made = this.#made;
+    return "parts" in made
+      ? { learningRate, parts: made.parts.map(savedPart) }
+      : { learningRate, steps: made.steps, optimizer: serialize(made.optimizer) };
+  }
+}
+
+function isTransformation(x: unknown): x is Transformation {
+  return Array.isArray((x as Partial<Transformation> | null)?.stages);
+}
+
+function savedPart(part: Transformation | Optimizer): SavedPart {
+  if (part instanceof Optimizer) return serialize(part);
+  const args = part.args.map((arg) => isTransformation(arg) ? savedPart(arg) : arg);
+  return { transform: part.name, args };
 }
 
 const ofVariable = (stage: Stage): boolean => (stage as Partial<PartStage>).ofVariable === true;
@@ -51,7 +79,7 @@ export function chain(...parts: (Transformation | Optimizer)[]): ChainOptimizer 
   let end: OptimizerParts | null = null, rate: OptimizerParts["rate"] | null = null;
   parts.forEach((part, i) => {
     const given = part instanceof Optimizer ? part.parts : part;
-    if (!(part instanceof Optimizer) && !Array.isArray(part?.stages)) {
+    if (!(part instanceof Optimizer) && !isTransformation(part)) {
       throw wrongArgument(part, `parts[${i}]`, "chain", "a transformation or an optimizer");
     }
     if (given.rate !== undefined) {
@@ -89,7 +117,7 @@ export function chain(...parts: (Transformation | Optimizer)[]): ChainOptimizer 
         after: [...last.rule.after ?? [], ...after],
       }
       : { before: [...before, ADD], after },
-  });
+  }, { parts });
 }
 
 /**
@@ -119,5 +147,6 @@ export function accumulate(optimizer: Optimizer, steps: number): ChainOptimizer 
     );
   }
   const { rule, ...parts } = optimizer.parts;
-  return new ChainOptimizer({ ...parts, rule: { ...rule, accumulates: accumulationOf(steps) } });
+  const accumulates = accumulationOf(steps);
+  return new ChainOptimizer({ ...parts, rule: { ...rule, accumulates } }, { optimizer, steps });
 }

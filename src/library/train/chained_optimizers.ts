@@ -1,11 +1,10 @@
 /** Optimizers that are chains of transformations: Lion, LAMB, Adafactor and Muon. */
 import { optionCheck } from "../../engine/core/arguments.ts";
 import type { Variable } from "../../engine/runtime/variables/variable.ts";
-import { ADD } from "./chain.ts";
 import { factoredStage, muonStage } from "./matrix_transforms.ts";
 import { Optimizer } from "./optimizer.ts";
 import type { Rate } from "./rate.ts";
-import { partStage, type Stage } from "./stages.ts";
+import { ADD, partStage, type Stage } from "./stages.ts";
 import {
   adamStage,
   addDecayedWeights,

@@ -33,7 +33,27 @@ import { applyUnseen, unseenIn } from "./unseen_updates.ts";
 export type OptimizerConfig = Readonly<Record<string, ConfigValue>>;
 
 /** A setting. */
-export type ConfigValue = number | boolean | string | readonly string[] | Rate;
+export type ConfigValue =
+  | number
+  | boolean
+  | string
+  | readonly string[]
+  | Rate
+  | SavedOptimizer
+  | readonly SavedPart[];
+
+/** An optimizer as plain values. */
+export interface SavedOptimizer {
+  /** Name of its class, as in Keras. */
+  readonly className: string;
+  /** Its settings. */
+  readonly config: OptimizerConfig;
+}
+
+/** A part of a chain as plain values: an optimizer, or a transformation with its function's arguments. */
+export type SavedPart =
+  | SavedOptimizer
+  | { readonly transform: string; readonly args: readonly unknown[] };
 
 /** Numbers from which the scalars of an update are computed. */
 export interface StepNumbers<N> {
@@ -91,7 +111,7 @@ interface UnseenPairs {
 }
 
 /** A class of optimizers, with the order of its constructor's arguments for `fromConfig`. */
-interface OptimizerClass<T> {
+export interface OptimizerClass<T> {
   new (...args: never[]): T;
   readonly configOrder: readonly string[];
 }

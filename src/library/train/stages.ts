@@ -218,3 +218,9 @@ function runParts(stages: readonly PlacedStage[], item: StageItem): void {
   const made = parts.some((p) => p.ofVariable) ? { variable: result } : { update: result };
   take(item, { ...made, slots: next }, stages);
 }
+
+/** The end of a chain: the update is added to the variable. */
+export const ADD: Stage = {
+  ...partStage("add", {}, { leavesUnnamedRows: true }),
+  ofVariable: true,
+};

@@ -27,6 +27,8 @@ import { type EachStage, type PartStage, partStage, type Stage } from "./stages.
 export interface Transformation {
   /** Name of the function that made it. */
   readonly name: string;
+  /** The arguments of that function. */
+  readonly args: readonly unknown[];
   /** The stages of a step. */
   readonly stages: readonly Stage[];
   /** The learning rate, where it is the one of the chain. */
@@ -36,8 +38,8 @@ export interface Transformation {
 /** Rows that a gradient does not name may be left alone. */
 const LEAVES = { leavesUnnamedRows: true } as const;
 
-function one(name: string, stage: Stage): Transformation {
-  return { name, stages: [stage] };
+function one(name: string, args: readonly unknown[], stage: Stage): Transformation {
+  return { name, args, stages: [stage] };
 }
 
 /** Makes a stage of a function of the update and the variable. */
@@ -67,7 +69,7 @@ function positive(value: number, name: string, fn: string): void {
  */
 export function scale(factor: number): Transformation {
   wantNumber(factor, "factor", "scale");
-  return one("scale", partStage("scale", { factor }, LEAVES));
+  return one("scale", [factor], partStage("scale", { factor }, LEAVES));
 }
 
 /**
@@ -86,7 +88,7 @@ export function scale(factor: number): Transformation {
 export function scaleByLearningRate(rate: Rate): Transformation {
   const stage = partStage("rate", {}, { ...LEAVES, scalars: (now) => [now.rate] });
   return {
-    ...one("scaleByLearningRate", stage),
+    ...one("scaleByLearningRate", [rate], stage),
     rate: checkedRate(rate, "rate", "scaleByLearningRate()"),
   };
 }
@@ -97,19 +99,19 @@ export function scaleBySchedule(schedule: Schedule | ((step: Tensor) => Tensor))
   const scalars: Stage["scalars"] = ({ step, a }) => [
     rateAt(schedule, a.sub(step, a.number(1)), a),
   ];
-  return one("scaleBySchedule", partStage("schedule", {}, { ...LEAVES, scalars }));
+  return one("scaleBySchedule", [schedule], partStage("schedule", {}, { ...LEAVES, scalars }));
 }
 
 /** Clips each element of updates to `±limit`. Throws `ValueError` unless it is above 0. */
 export function clip(limit: number): Transformation {
   positive(limit, "limit", "clip");
-  return one("clip", partStage("clip", { limit }, LEAVES));
+  return one("clip", [limit], partStage("clip", { limit }, LEAVES));
 }
 
 /** Scales the update of each variable down where its Euclidean norm exceeds `norm`, as Keras's `clipnorm`. Throws `ValueError` unless it is above 0. */
 export function clipByNorm(norm: number): Transformation {
   positive(norm, "norm", "clipByNorm");
-  return one("clipByNorm", each((update) => clipOne(update, norm)));
+  return one("clipByNorm", [norm], each((update) => clipOne(update, norm)));
 }
 
 /**
@@ -128,7 +130,7 @@ export function clipByNorm(norm: number): Transformation {
  */
 export function clipByGlobalNorm(norm: number): Transformation {
   positive(norm, "norm", "clipByGlobalNorm");
-  return one("clipByGlobalNorm", {
+  return one("clipByGlobalNorm", [norm], {
     ...LEAVES,
     all: (updates) =>
       compose(() => {
@@ -147,6 +149,7 @@ export function clipByGlobalNorm(norm: number): Transformation {
 export function centralize(): Transformation {
   return one(
     "centralize",
+    [],
     each((update) => {
       const { rank } = update;
       const axes = Array.from({ length: rank - 1 }, (_, i) => i);
@@ -158,13 +161,17 @@ export function centralize(): Transformation {
 /** Adds `weight` times the variable: decay apart from the gradient where it stands after the scaling of a chain, L2 before it. */
 export function addDecayedWeights(weight: number): Transformation {
   wantNumber(weight, "weight", "addDecayedWeights");
-  return one("addDecayedWeights", partStage("decay", { weight }));
+  return one("addDecayedWeights", [weight], partStage("decay", { weight }));
 }
 
 /** Keeps `trace = decay · trace + update` as the update, or with `nesterov` the update plus `decay` times it: momentum. */
 export function trace(decay: number, nesterov = false): Transformation {
   wantNumber(decay, "decay", "trace");
-  return one("trace", partStage("trace", { decay, nesterov }, { slots: [{ name: "trace" }] }));
+  return one(
+    "trace",
+    [decay, nesterov],
+    partStage("trace", { decay, nesterov }, { slots: [{ name: "trace" }] }),
+  );
 }
 
 /** Settings of running means. */
@@ -187,7 +194,7 @@ const checkAdam = optionCheck<MomentOptions>("scaleByAdam", {
 export function scaleByAdam(options: MomentOptions = {}): Transformation {
   checkAdam(options);
   const { beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8 } = options;
-  return one("scaleByAdam", adamStage({ beta1, beta2, epsilon }));
+  return one("scaleByAdam", [{ beta1, beta2, epsilon }], adamStage({ beta1, beta2, epsilon }));
 }
 
 /** Adam's stage. */
@@ -206,25 +213,34 @@ export function adamStage(options: Required<MomentOptions>): PartStage {
 export function scaleByLion(beta1 = 0.9, beta2 = 0.99): Transformation {
   wantNumber(beta1, "beta1", "scaleByLion");
   wantNumber(beta2, "beta2", "scaleByLion");
-  return one("scaleByLion", partStage("lion", { beta1, beta2 }, { slots: [{ name: "m" }] }));
+  return one(
+    "scaleByLion",
+    [beta1, beta2],
+    partStage("lion", { beta1, beta2 }, { slots: [{ name: "m" }] }),
+  );
 }
 
 /** Divides by the root of the running mean of squares. */
 export function scaleByRms(decay = 0.9, epsilon = 1e-8): Transformation {
   wantNumber(decay, "decay", "scaleByRms");
   wantNumber(epsilon, "epsilon", "scaleByRms");
-  return one("scaleByRms", partStage("rms", { decay, epsilon }, { slots: [{ name: "v" }] }));
+  return one(
+    "scaleByRms",
+    [decay, epsilon],
+    partStage("rms", { decay, epsilon }, { slots: [{ name: "v" }] }),
+  );
 }
 
 /** Keeps the signs of updates. */
 export function scaleBySign(): Transformation {
-  return one("scaleBySign", partStage("sign", {}, LEAVES));
+  return one("scaleBySign", [], partStage("sign", {}, LEAVES));
 }
 
 /** LAMB's scaling: an update gets the norm of its variable, unless one of the two is zero. */
 export function scaleByTrustRatio(): Transformation {
   return one(
     "scaleByTrustRatio",
+    [],
     each((update, variable) => {
       const [w, u] = [variable, update].map((x) => sqrt(sum(square(x))));
       return mul(update, where(logicalAnd(greater(w, 0), greater(u, 0)), div(w, u), 1));
@@ -241,6 +257,7 @@ export function clipByBlockRms(threshold: number): Transformation {
   positive(threshold, "threshold", "clipByBlockRms");
   return one(
     "clipByBlockRms",
+    [threshold],
     each((update) => div(update, maximum(1, div(rms(update), threshold)))),
   );
 }
@@ -250,6 +267,7 @@ export function scaleByParameterRms(least = 1e-3): Transformation {
   positive(least, "least", "scaleByParameterRms");
   return one(
     "scaleByParameterRms",
+    [least],
     each((update, variable) => mul(update, maximum(rms(variable), least))),
   );
 }
@@ -283,7 +301,7 @@ export function lookahead(period = 6, size = 0.5): Transformation {
       return [a.ifLess(rest, half, a.number(1), a.number(0))];
     },
   });
-  return one("lookahead", { ...stage, ofVariable: true });
+  return one("lookahead", [period, size], { ...stage, ofVariable: true });
 }
 
 /**
@@ -307,6 +325,8 @@ export function masked(
   wantFunction(only, "only", "masked");
   return {
     ...transformation,
+    name: "masked",
+    args: [transformation, only],
     stages: transformation.stages.map((stage) => ({
       ...stage,
       only: (v) => only(v) && (stage.only?.(v) ?? true),
@@ -319,5 +339,5 @@ export function stateless(
   update: (update: Tensor, variable: Tensor) => Tensor,
 ): Transformation {
   wantFunction(update, "update", "stateless");
-  return one("stateless", each(update));
+  return one("stateless", [update], each(update));
 }
