@@ -71,13 +71,20 @@ Deno.test("a chain's settings name its parts and the rate that is set", () => {
   assertEquals(tf.train.deserialize(tf.train.serialize(optimizer)).learningRate, 0.25);
 });
 
-Deno.test("the entry ./eager has the optimizers of the library that need no graph", () => {
-  const without = ["Checkpoint", "CheckpointManager", "latestCheckpoint"];
-  const names = Object.keys(tf.train).filter((name) => !without.includes(name));
-  assertEquals(Object.keys(eager.train).sort(), names.sort());
-  for (const name of names as (keyof typeof eager.train)[]) {
-    if (typeof tf.train[name] === "function") assertEquals(eager.train[name], tf.train[name]);
+Deno.test("the entry ./eager has the library's optimizers, transformations and schedules", () => {
+  const { train, chains, transforms, schedules } = eager;
+  for (const [name, made] of Object.entries({ ...train, ...chains })) {
+    assertEquals(tf.train[name as "sgd"], made as unknown, name);
   }
+  assertEquals(Object.entries(transforms), Object.entries(tf.train.transforms));
+  assertEquals(Object.entries(schedules), Object.entries(tf.train.schedules));
+  const w = eager.variable([3, 4]);
+  chains.chain(
+    transforms.clipByGlobalNorm(5),
+    transforms.scaleByLearningRate(schedules.constant(1)),
+  )
+    .minimize(() => eager.sum(eager.square(w)));
+  assertEquals(w.arraySync(), [0, 0]);
 });
 
 Deno.test("optimizers are not made of values that are none", () => {

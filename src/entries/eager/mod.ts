@@ -61,6 +61,12 @@ export {
 } from "../../engine/autodiff/grad_functions.ts";
 export { GradientTape } from "../../engine/autodiff/tape.ts";
 /** Optimizers. */
-export * as train from "../../library/train/eager.ts";
+export * as train from "../../library/train/functions.ts";
+/** Optimizers made of transformations, Lion, LAMB, Adafactor and Muon: `tf.train` of the whole library has them too. */
+export * as chains from "../../library/train/chained_functions.ts";
+/** Transformations of updates, of which `chains.chain` makes optimizers: `tf.train.transforms`. */
+export * as transforms from "../../library/train/transforms.ts";
+/** Learning rates that follow the number of steps: `tf.train.schedules`. */
+export * as schedules from "../../library/train/schedules.ts";
 
 export * from "../../engine/ops/functions.ts";

@@ -10,9 +10,6 @@ import type { Rate } from "./rate.ts";
 
 export * from "./chained_optimizers.ts";
 export { accumulate, chain, ChainOptimizer } from "./chain.ts";
-export type { SavedOptimizer, SavedPart } from "./optimizer.ts";
-export { serialize } from "./serialize.ts";
-export { deserialize } from "./deserialize.ts";
 
 /**
  * Lion, after Chen et al., "Symbolic Discovery of Optimization Algorithms". Numerics of Keras's `Lion`.

@@ -1,7 +1,17 @@
 /** Optimizers, schedules and checkpoints. The public name is `tf.train`. */
 import "./update_ops.ts";
 
-export * from "./eager.ts";
+export * from "./functions.ts";
+export * from "./chained_functions.ts";
+export type { SavedOptimizer, SavedPart } from "./optimizer.ts";
+export { serialize } from "./serialize.ts";
+export { deserialize } from "./deserialize.ts";
+export type { Transformation } from "./transforms.ts";
+export { ExponentialMovingAverage, type MovingAverageOptions } from "./weight_average.ts";
+/** Learning rates that follow the number of steps. */
+export * as schedules from "./schedules.ts";
+/** Transformations of updates, of which `tf.train.chain` makes optimizers. */
+export * as transforms from "./transforms.ts";
 export { Checkpoint, type RestoreStatus } from "../io/checkpoint.ts";
 export { CheckpointManager, type CheckpointManagerOptions } from "../io/checkpoint_manager.ts";
 export { latestCheckpoint } from "../io/checkpoint_state.ts";
