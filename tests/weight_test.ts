@@ -23,9 +23,9 @@ const PAGE: Readonly<Record<string, Limits>> = {
   add: { first: 43, whole: 86, loads: ["vectors"] },
   mlp: { first: 90, whole: 131, loads: ["vectors"] },
   mlp_webgpu: { first: 90, whole: 146, loads: ["webgpu_device"] },
-  ort: { first: 302, whole: 343, loads: ["vectors"] },
-  ort_webgpu: { first: 302, whole: 405, loads: ["webgpu_device", "window_kernels"] },
-  all: { first: 304, whole: 392, loads: ALL_CPU },
+  ort: { first: 308, whole: 349, loads: ["vectors"] },
+  ort_webgpu: { first: 308, whole: 411, loads: ["webgpu_device", "window_kernels"] },
+  all: { first: 307, whole: 395, loads: ALL_CPU },
 };
 
 let home = "";
