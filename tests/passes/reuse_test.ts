@@ -119,8 +119,9 @@ const BODIES: Readonly<Record<string, (v: tf.NdArray) => tf.NdArray | Promise<tf
   "a script that awaits": (v) => Promise.resolve(v),
 };
 for (const [what, body] of Object.entries(BODIES)) {
-  testOnDevices(`what lies around ${what} is prepared once for each shape`, async () => {
-    const graph = new tf.Graph();
+  testOnDevices(`what lies around ${what} is prepared once for each shape`, async (device) => {
+    // On the CPU both sums have one kernel.
+    const all = device === "cpu" ? 2 : 3, graph = new tf.Graph();
     const { x, y } = graph.asDefault(() => {
       const x = tf.placeholder("float32", [null], "x");
       const spec = tf.TensorSpec([null], "float32");
@@ -134,8 +135,8 @@ for (const [what, body] of Object.entries(BODIES)) {
       return [plans, segments, kernels];
     };
     const [n, m] = [fresh(), fresh()];
-    assertEquals(await run(n), [1, 2, 3]);
-    assertEquals(await run(m), [0, 2, 3]);
+    assertEquals(await run(n), [1, 2, all]);
+    assertEquals(await run(m), [0, 2, all]);
     for (const length of [n, m, n]) assertEquals(await run(length), [0, 0, 0]);
   });
 }

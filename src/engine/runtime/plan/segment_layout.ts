@@ -12,11 +12,12 @@ import {
   AssignVariableOp,
   ReadVariableOp,
 } from "../variables/variable_ops.ts";
-import { type Launch, type LaunchRequest, prepareLaunch } from "../eager/launch.ts";
+import type { Launch, LaunchRequest } from "../eager/launch.ts";
 import { specOf } from "../eager/launch_cache.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import { CONSTANT, type Slots } from "./slots.ts";
 import type { Layout, Load, Output, Owner, Store, Value, VariableForm, Work } from "./layout.ts";
+import { launchOf } from "./step_launches.ts";
 import { type EagerTensor, isEager } from "../eager/tensor.ts";
 import { VariableHandle, type VariableState } from "../variables/variable_state.ts";
 
@@ -227,7 +228,7 @@ class Registers {
 
   #tryPrepare(def: OpDef, request: Omit<LaunchRequest, "device">): Launch | null {
     try {
-      return prepareLaunch(def, { ...request, device: this.#context.device });
+      return launchOf(def, { ...request, device: this.#context.device });
     } catch {
       // It fails again when run by itself, and the error names its node.
       return null;
