@@ -61,6 +61,13 @@ Deno.test("images and videos are drawn on a canvas of the size that they hold, t
   }
   const error = "Cannot read pixels of an image: its size is undefined by 3";
   assertThrows(() => tf.browser.fromPixels({ height: 3 } as never), TypeError, error);
+  for (const wrong of [{}, [], 3, null]) {
+    assertThrows(
+      () => tf.browser.fromPixels(wrong as never),
+      TypeError,
+      "must be pixel data, a canvas",
+    );
+  }
 });
 
 Deno.test("toPixels() draws on a canvas, which takes the image's size", async () => {

@@ -90,8 +90,14 @@ export async function fromPixelsAsync(
   return fromPixels(pixels, numChannels);
 }
 
+/** True for what has pixels, or a picture's size under one of its names. */
+function hasPixels(x: unknown): x is PixelSource {
+  return typeof x === "object" && x !== null &&
+    ["data", "width", "height", "naturalWidth", "videoWidth"].some((name) => name in x);
+}
+
 function pixelsOf(pixels: PixelSource): PixelData {
-  if (typeof pixels !== "object" || pixels === null) {
+  if (!hasPixels(pixels)) {
     throw new TypeError(
       `Cannot read pixels: pixels passed to tf.browser.fromPixels() must be pixel data, a canvas, an image or a video, but was ${
         describe(pixels)
