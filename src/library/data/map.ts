@@ -30,11 +30,14 @@ export interface MapOptions {
   readonly deterministic?: boolean;
 }
 
-const checkOptions = optionCheck<MapOptions & { workers?: unknown; Tout?: unknown }>("map", {
+const checkOptions = optionCheck<
+  MapOptions & { workers?: unknown; Tout?: unknown; vectorized?: unknown }
+>("map", {
   numParallelCalls: true,
   deterministic: true,
   workers: true,
   Tout: true,
+  vectorized: true,
 });
 
 /** Checks a number of calls at once. Throws `ValueError` for an invalid one. */

@@ -18,6 +18,11 @@ export interface WorkerMapOptions<T extends Tout = Tout> extends MapOptions {
   readonly workers: WorkerOption;
   /** Dtypes or `TensorSpec`s of the function's results, in any nest. */
   readonly Tout: T;
+  /**
+   * True: the function takes and returns batches, as a script's body with `vectorized` does; `Tout` is of one element. Before `batch`
+   * it is called once for a batch, else with batches of one.
+   */
+  readonly vectorized?: boolean;
 }
 
 /** Twice as many elements as workers: so no worker waits for the one with the oldest element. */
@@ -33,20 +38,21 @@ export function mapArguments(
 ): [fn: ElementFunction, options: MapOptions] {
   wantObject(options, "options", "map");
   if (!("workers" in options)) {
-    if ("Tout" in options) {
+    const alone = ["Tout", "vectorized"].find((key) => key in options);
+    if (alone !== undefined) {
       throw new ValueError(
-        "Cannot map: Tout is for functions of arrays that run in workers, pass workers: true beside it",
+        `Cannot map: ${alone} is for functions of arrays that run in workers, pass workers: true beside it`,
       );
     }
     return [fn, options];
   }
-  const { workers, Tout, ...rest } = options;
+  const { workers, Tout, vectorized = false, ...rest } = options;
   if (Tout === undefined) {
     throw new ValueError(
       "Cannot map in workers: Tout must say what the function returns, such as tf.TensorSpec([224, 224, 3])",
     );
   }
   const call = (...element: ScriptInput[]): unknown =>
-    numpyFunction(fn, element, Tout as "float32", { worker: workers, ordered: false });
+    numpyFunction(fn, element, Tout as "float32", { worker: workers, ordered: false, vectorized });
   return [call, { numParallelCalls: workers ? AHEAD * callCount(AUTOTUNE) : 1, ...rest }];
 }

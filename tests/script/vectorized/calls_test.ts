@@ -309,3 +309,55 @@ Deno.test("a vectorised script in a dataset's map() is called once for each batc
   assertMatch(error.message, /no six/);
   assertEquals(await all(range(9).batch(3).ignoreErrors()), [[1, 3, 5], [7, 9, 11]]);
 });
+
+testOnDevices(
+  "vectorised functions of a dataset's map() run in workers, once for each batch",
+  async () => {
+    const Tout = { twice: ROW, rows: tf.TensorSpec([], "int32") };
+    const body = (x: tf.NdArray) => ({
+      twice: x.map((v) => 2 * Number(v)),
+      rows: new Int32Array(x.shape[0]!).fill(x.shape[0]!),
+    });
+    const rows = tf.data.fromTensorSlices(tf.tensor([...X, [7, 8], [9, 10]]));
+    const all = async (ds: tf.data.Dataset): Promise<unknown[]> => {
+      const values: unknown[] = [];
+      for await (const e of ds) values.push(plain(e));
+      return values;
+    };
+    const twice = (list: number[][]) => list.map((row) => row.map((v) => 2 * v));
+    const batches = [
+      { twice: twice(X.slice(0, 2)), rows: [2, 2] },
+      { twice: twice([X[2]!, [7, 8]]), rows: [2, 2] },
+      { twice: twice([[9, 10]]), rows: [1] },
+    ];
+    for (const workers of [true, false]) {
+      const mapped = {
+        "map({ workers })": rows.map(body, { workers, Tout, vectorized: true }),
+        "a script with worker": rows.map((x) =>
+          tf.numpyFunction(body, [x], Tout, { ...OPTIONS, worker: workers })
+        ),
+        "many at once": rows.map(
+          (x) => tf.numpyFunction(body, [x], Tout, { ...OPTIONS, worker: workers }),
+          { numParallelCalls: 4 },
+        ),
+      };
+      for (const [name, ds] of Object.entries(mapped)) {
+        assertEquals(await all(ds.batch(2)), batches, name);
+        assertEquals(await all(ds.batch(2, { dropRemainder: true })), batches.slice(0, 2), name);
+        assertEquals(
+          (await all(ds)).map((e) => (e as { rows: number }).rows),
+          [1, 1, 1, 1, 1],
+          name,
+        );
+      }
+      const short = rows.map(() => new Float32Array(2), { workers, Tout: ROW, vectorized: true });
+      const error = await errorOf(() => all(short.batch(2)));
+      assertMatch(error.message, /has shape \[2\]/);
+    }
+    assertThrows(
+      () => rows.map((x) => x, { vectorized: true } as object),
+      tf.ValueError,
+      "vectorized is for functions of arrays that run in workers",
+    );
+  },
+);
