@@ -31,12 +31,27 @@ const RAGGED: Readonly<Record<string, (x: tf.RaggedTensor) => tf.RaggedTensor>> 
   "cumsum": (x) => tf.cumsum(x, 1),
   "a function": (x) => tf.function((y: tf.RaggedTensor) => tf.mul(y, 2))(x),
   "cond": (x) => tf.cond(tf.scalar(true), () => tf.mul(x, 2), () => x),
+  "matMul with a tensor": (x) => tf.matMul(tf.expandDims(x, 2), tf.ones([2, 1, 2])),
+  "case": (x) => tf.case([[tf.scalar(true), () => x]], { default: () => tf.mul(x, 2) }),
+  "switchCase": (x) => tf.switchCase(1, [() => x, () => tf.mul(x, 2)]),
+  "a method of a tensor": (x) => tf.ones([2, 1]).add(x),
+  "a comparison by a method": (x) => tf.ones([2, 1]).less(x),
+  "concat by a method": (x) => tf.ones([2, 1]).concat(x, 1),
+  "stack by a method": (x) => tf.ones([2, 1]).stack([x]),
+  "gather by a method": (x) => tf.range(0, 9).gather(tf.cast(x, "int32")),
+  "where by a method": (x) => tf.ones([2, 1]).where(tf.greater(x, 1), x),
   "a gradient": (x) => tf.grad((y: tf.RaggedTensor) => tf.sum(tf.square(y)))(x),
 };
 
 /** Calls whose results must be tensors. */
 const DENSE: Readonly<Record<string, (x: tf.RaggedTensor) => tf.Tensor>> = {
   "sum": (x) => tf.sum(x),
+  "a scan over rows": (x) =>
+    tf.scan((a, row) => tf.add(a, tf.sum(row)), x, { initializer: tf.scalar(0) }),
+  "methods of tensors": () => tf.ones([2, 1]).add(1).matMul([[2]]),
+  "matMul of tensors": () => tf.matMul([[1]], tf.ones([1, 2])),
+  "matMul with quantized weights": () =>
+    tf.matMul(tf.ones([1, 32]), tf.quantize(tf.ones([32, 2]), { bits: 8 })),
   "mean": (x) => tf.mean(x),
   "any over all": (x) => tf.any(tf.greater(x, 1)),
   "ops on tensors": () => tf.where(tf.greater(tf.scalar(1), 0), tf.add(1, 2), [3]),

@@ -1,5 +1,6 @@
 /** Adds the op methods to tensors: one table, which must have every method of {@linkcode ChainedOps}. */
 import { wantObject } from "../core/arguments.ts";
+import type { Operand } from "../core/composite.ts";
 import type { ChainedOps } from "../core/chained/chained_ops.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { bufferOf } from "./array/tensor_buffer.ts";
@@ -53,7 +54,8 @@ const METHODS: {
   cast: ops.cast,
   clipByValue: ops.clipByValue,
   clone: (self) => ops.identity(self),
-  concat: (self, tensors, axis) => ops.concat([self, ...listOf(tensors)], axis),
+  concat: (self, tensors: Operand | readonly Operand[], axis?: number) =>
+    ops.concat([self, ...listOf(tensors)] as TensorLike[], axis) as never,
   conv1d: ops.conv1d,
   conv2d: ops.conv2d,
   conv2dTranspose: ops.conv2dTranspose,
@@ -121,7 +123,8 @@ const METHODS: {
   spaceToBatchND: ops.spaceToBatchND,
   split: ops.split,
   squeeze: ops.squeeze,
-  stack: (self, x, axis) => ops.stack([self, ...listOf(x)], axis),
+  stack: (self, x: Operand | readonly Operand[], axis?: number) =>
+    ops.stack([self, ...listOf(x)] as TensorLike[], axis) as never,
   stridedSlice: ops.stridedSlice,
   sub: ops.sub,
   sum: ops.sum,
@@ -134,13 +137,13 @@ const METHODS: {
   unique: ops.unique,
   unsortedSegmentSum: ops.unsortedSegmentSum,
   unstack: ops.unstack,
-  where: (self, condition, x) => ops.where(condition, self, x),
+  where: (self, condition, x) => ops.where(condition, self, x) as never,
   zerosLike: ops.zerosLike,
 };
 
 /** Returns a tensor, or a list of them, as a list. */
-function listOf(x: TensorLike | readonly TensorLike[]): readonly TensorLike[] {
-  return Array.isArray(x) ? x : [x as TensorLike];
+function listOf(x: Operand | readonly Operand[]): readonly Operand[] {
+  return Array.isArray(x) ? x : [x as Operand];
 }
 
 for (const [name, fn] of Object.entries(METHODS) as [string, Method<() => unknown>][]) {

@@ -1,6 +1,8 @@
 /**
  * The op methods of tensors, as types: `x.add(y)` is `tf.add(x, y)`. `engine/ops/chained.ts` puts them on the prototype.
  */
+import type { CompositeTensor, Dequantized, Like } from "../composite.ts";
+import type { ChainedBinary } from "./chained_binary.ts";
 import type { ChainedWindows } from "./chained_windows.ts";
 import type { DType } from "../dtype.ts";
 import type { Rank } from "../ranks.ts";
@@ -34,7 +36,7 @@ export interface ChainedOps extends ChainedWindows {
   /** Inverse hyperbolic cosine. See `tf.acosh`. */
   acosh<T extends Tensor = Tensor>(): T;
   /** `this + b`. See `tf.add`. */
-  add<T extends Tensor = Tensor>(b: TensorLike): T;
+  add: ChainedBinary;
   /** True where all elements along axes are. See `tf.all`. */
   all<T extends Tensor = Tensor>(axis?: ChainedAxes, keepDims?: boolean): T;
   /** True where any element along axes is. See `tf.any`. */
@@ -70,7 +72,7 @@ export interface ChainedOps extends ChainedWindows {
   /** Inverse tangent. See `tf.atan`. */
   atan<T extends Tensor = Tensor>(): T;
   /** Angle of the point `(b, this)`. See `tf.atan2`. */
-  atan2<T extends Tensor = Tensor>(b: TensorLike): T;
+  atan2: ChainedBinary;
   /** Inverse hyperbolic tangent. See `tf.atanh`. */
   atanh<T extends Tensor = Tensor>(): T;
   /** Normalised by mean and variance. See `tf.batchNorm`. */
@@ -99,6 +101,8 @@ export interface ChainedOps extends ChainedWindows {
   clone<T extends Tensor = Tensor>(): T;
   /** Joined with other tensors along an axis. See `tf.concat`. */
   concat<T extends Tensor = Tensor>(tensors: TensorLike | readonly TensorLike[], axis?: number): T;
+  /** Joined with composite values. See `tf.concat`. */
+  concat<Y extends CompositeTensor>(tensors: Y | readonly (Y | TensorLike)[], axis?: number): Y;
   /** Cosine. See `tf.cos`. */
   cos<T extends Tensor = Tensor>(): T;
   /** Hyperbolic cosine. See `tf.cosh`. */
@@ -108,15 +112,15 @@ export interface ChainedOps extends ChainedWindows {
   /** Running sums along an axis. See `tf.cumsum`. */
   cumsum<T extends Tensor = Tensor>(axis?: number, exclusive?: boolean, reverse?: boolean): T;
   /** `this / b`. See `tf.div`. */
-  div<T extends Tensor = Tensor>(b: TensorLike): T;
+  div: ChainedBinary;
   /** `this / b`, 0 where divided by 0. See `tf.divNoNan`. */
-  divNoNan<T extends Tensor = Tensor>(b: TensorLike): T;
+  divNoNan: ChainedBinary;
   /** Dot product. See `tf.dot`. */
   dot<T extends Tensor = Tensor>(b: TensorLike): T;
   /** Exponential linear unit. See `tf.elu`. */
   elu<T extends Tensor = Tensor>(): T;
   /** True for elements equal to `b`. See `tf.equal`. */
-  equal<T extends Tensor = Tensor>(b: TensorLike): T;
+  equal: ChainedBinary;
   /** Error function. See `tf.erf`. */
   erf<T extends Tensor = Tensor>(): T;
   /** Square root of the sum of squares. See `tf.euclideanNorm`. */
@@ -134,13 +138,15 @@ export interface ChainedOps extends ChainedWindows {
   /** Rounded down. See `tf.floor`. */
   floor<T extends Tensor = Tensor>(): T;
   /** `this / b` rounded down. See `tf.floorDiv`. */
-  floorDiv<T extends Tensor = Tensor>(b: TensorLike): T;
+  floorDiv: ChainedBinary;
   /** Slices at indices along an axis. See `tf.gather`. */
   gather<T extends Tensor = Tensor>(indices: TensorLike, axis?: number, batchDims?: number): T;
+  /** Elements at composite indices. See `tf.gather`. */
+  gather<Y extends CompositeTensor>(indices: Y, axis?: number, batchDims?: number): Y;
   /** `this > b`. See `tf.greater`. */
-  greater<T extends Tensor = Tensor>(b: TensorLike): T;
+  greater: ChainedBinary;
   /** `this >= b`. See `tf.greaterEqual`. */
-  greaterEqual<T extends Tensor = Tensor>(b: TensorLike): T;
+  greaterEqual: ChainedBinary;
   /** Inverse Fourier transform of a complex tensor. See `tf.ifft`. */
   ifft<T extends Tensor = Tensor>(): T;
   /** Inverse Fourier transform to a real tensor. See `tf.irfft`. */
@@ -154,21 +160,21 @@ export interface ChainedOps extends ChainedWindows {
   /** This where positive, else `alpha * this`. See `tf.leakyRelu`. */
   leakyRelu<T extends Tensor = Tensor>(alpha?: number): T;
   /** `this < b`. See `tf.less`. */
-  less<T extends Tensor = Tensor>(b: TensorLike): T;
+  less: ChainedBinary;
   /** `this <= b`. See `tf.lessEqual`. */
-  lessEqual<T extends Tensor = Tensor>(b: TensorLike): T;
+  lessEqual: ChainedBinary;
   /** Natural logarithm. See `tf.log`. */
   log<T extends Tensor = Tensor>(): T;
   /** `log(1 + x)`. See `tf.log1p`. */
   log1p<T extends Tensor = Tensor>(): T;
   /** `this && b`. See `tf.logicalAnd`. */
-  logicalAnd<T extends Tensor = Tensor>(b: TensorLike): T;
+  logicalAnd: ChainedBinary;
   /** `!x`. See `tf.logicalNot`. */
   logicalNot<T extends Tensor = Tensor>(): T;
   /** `this || b`. See `tf.logicalOr`. */
-  logicalOr<T extends Tensor = Tensor>(b: TensorLike): T;
+  logicalOr: ChainedBinary;
   /** True for elements of which exactly one is true. See `tf.logicalXor`. */
-  logicalXor<T extends Tensor = Tensor>(b: TensorLike): T;
+  logicalXor: ChainedBinary;
   /** Logarithm of the sigmoid. See `tf.logSigmoid`. */
   logSigmoid<T extends Tensor = Tensor>(): T;
   /** Logarithm of the softmax. See `tf.logSoftmax`. */
@@ -177,25 +183,31 @@ export interface ChainedOps extends ChainedWindows {
   logSumExp<T extends Tensor = Tensor>(axis?: ChainedAxes, keepDims?: boolean): T;
   /** Matrix product. See `tf.matMul`. */
   matMul<T extends Tensor = Tensor>(b: TensorLike, transposeA?: boolean, transposeB?: boolean): T;
+  /** Matrix product with a composite value. See `tf.matMul`. */
+  matMul<Y extends CompositeTensor>(
+    b: Y,
+    transposeA?: boolean,
+    transposeB?: boolean,
+  ): Like<Dequantized<Y>>;
   /** Largest element along axes. See `tf.max`. */
   max<T extends Tensor = Tensor>(axis?: ChainedAxes, keepDims?: boolean): T;
   /** The larger of `this` and `b`. See `tf.maximum`. */
-  maximum<T extends Tensor = Tensor>(b: TensorLike): T;
+  maximum: ChainedBinary;
   /** Mean along axes. See `tf.mean`. */
   mean<T extends Tensor = Tensor>(axis?: ChainedAxes, keepDims?: boolean): T;
   /** Smallest element along axes. See `tf.min`. */
   min<T extends Tensor = Tensor>(axis?: ChainedAxes, keepDims?: boolean): T;
   /** The smaller of `this` and `b`. See `tf.minimum`. */
-  minimum<T extends Tensor = Tensor>(b: TensorLike): T;
+  minimum: ChainedBinary;
   /** With its mirror image around it. See `tf.mirrorPad`. */
   mirrorPad<T extends Tensor = Tensor>(
     paddings: readonly (readonly [number, number])[] | TensorLike,
     mode: "reflect" | "symmetric",
   ): T;
   /** Remainder with the sign of `b`. See `tf.mod`. */
-  mod<T extends Tensor = Tensor>(b: TensorLike): T;
+  mod: ChainedBinary;
   /** `this * b`. See `tf.mul`. */
-  mul<T extends Tensor = Tensor>(b: TensorLike): T;
+  mul: ChainedBinary;
   /** `-x`. See `tf.neg`. */
   neg<T extends Tensor = Tensor>(): T;
   /** Norm of vectors or matrices. See `tf.norm`. */
@@ -205,7 +217,7 @@ export interface ChainedOps extends ChainedWindows {
     keepDims?: boolean,
   ): T;
   /** True for elements different from `b`. See `tf.notEqual`. */
-  notEqual<T extends Tensor = Tensor>(b: TensorLike): T;
+  notEqual: ChainedBinary;
   /** Indices as one-hot vectors. See `tf.oneHot`. */
   oneHot<T extends Tensor = Tensor>(depth: number, onValue?: number, offValue?: number): T;
   /** Ones of this shape and dtype. See `tf.onesLike`. */
@@ -216,9 +228,9 @@ export interface ChainedOps extends ChainedWindows {
     constantValue?: number,
   ): T;
   /** `this ** exp`. See `tf.pow`. */
-  pow<T extends Tensor = Tensor>(exp: TensorLike): T;
+  pow: ChainedBinary;
   /** This where not negative, else `alpha * this`. See `tf.prelu`. */
-  prelu<T extends Tensor = Tensor>(alpha: TensorLike): T;
+  prelu: ChainedBinary;
   /** Writes the elements to the console. See `tf.print`. */
   print(verbose?: boolean): void;
   /** Product along axes. See `tf.prod`. */
@@ -264,11 +276,13 @@ export interface ChainedOps extends ChainedWindows {
   /** `x * x`. See `tf.square`. */
   square<T extends Tensor = Tensor>(): T;
   /** `(this - b) ** 2`. See `tf.squaredDifference`. */
-  squaredDifference<T extends Tensor = Tensor>(b: TensorLike): T;
+  squaredDifference: ChainedBinary;
   /** Without axes of extent 1. See `tf.squeeze`. */
   squeeze<T extends Tensor = Tensor>(axis?: ChainedAxes): T;
   /** Joined with other tensors along a new axis. See `tf.stack`. */
   stack<T extends Tensor = Tensor>(x: Tensor | readonly Tensor[], axis?: number): T;
+  /** Stacked with composite values. See `tf.stack`. */
+  stack<Y extends CompositeTensor>(x: Y | readonly (Y | Tensor)[], axis?: number): Y;
   /** 1 where positive, else `alpha`. See `tf.step`. */
   step<T extends Tensor = Tensor>(alpha?: number): T;
   /** Elements of a block at a stride. See `tf.stridedSlice`. */
@@ -283,7 +297,7 @@ export interface ChainedOps extends ChainedWindows {
     shrinkAxisMask?: number,
   ): T;
   /** `this - b`. See `tf.sub`. */
-  sub<T extends Tensor = Tensor>(b: TensorLike): T;
+  sub: ChainedBinary;
   /** Sum along axes. See `tf.sum`. */
   sum<T extends Tensor = Tensor>(axis?: ChainedAxes, keepDims?: boolean): T;
   /** Tangent. See `tf.tan`. */
@@ -310,6 +324,8 @@ export interface ChainedOps extends ChainedWindows {
   unstack<T extends Tensor = Tensor>(axis?: number): T[];
   /** This where the condition holds, `x` elsewhere. See `tf.where`. */
   where<T extends Tensor = Tensor>(condition: TensorLike, x: TensorLike): T;
+  /** Elements of composite values where a condition is false. See `tf.where`. */
+  where<Y extends CompositeTensor>(condition: Y | TensorLike, x: Y | TensorLike): Y;
   /** Zeros of this shape and dtype. See `tf.zerosLike`. */
   zerosLike<T extends Tensor = Tensor>(): T;
 }

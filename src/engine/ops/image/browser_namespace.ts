@@ -138,6 +138,22 @@ function newCanvas(width: number, height: number): CanvasLike {
   return new OffscreenCanvas(width, height);
 }
 
+/** Throws `ValueError` for a tensor that is no image by its shape or dtype. */
+export function checkPixels({ dtype, shape }: Tensor): void {
+  if ((shape.length !== 2 && shape.length !== 3) || ![1, 3, 4].includes(shape[2] ?? 1)) {
+    throw new ValueError(
+      `toPixels only supports rank 2 or 3 tensors with 1, 3 or 4 channels, received ${
+        shapeText(shape)
+      }`,
+    );
+  }
+  if (dtype !== "float32" && dtype !== "int32") {
+    throw new ValueError(
+      `Unsupported type for toPixels: ${dtype}. Please use float32 or int32 tensors`,
+    );
+  }
+}
+
 /**
  * Returns the pixels of an image: bytes of red, green, blue and alpha. The image is `[height, width]` or
  * `[height, width, channels]` with 1, 3 or 4 channels, of floats from 0 to 1 or of int32 from 0 to 255 (the dtype of
@@ -159,18 +175,7 @@ export async function toPixels(
   try {
     const { dtype, shape } = image;
     const [height, width, depth = 1] = shape;
-    if ((shape.length !== 2 && shape.length !== 3) || ![1, 3, 4].includes(depth)) {
-      throw new ValueError(
-        `toPixels only supports rank 2 or 3 tensors with 1, 3 or 4 channels, received ${
-          shapeText(shape)
-        }`,
-      );
-    }
-    if (dtype !== "float32" && dtype !== "int32") {
-      throw new ValueError(
-        `Unsupported type for toPixels: ${dtype}. Please use float32 or int32 tensors`,
-      );
-    }
+    checkPixels(image);
     const values = await image.data() as ArrayLike<number>;
     const most = dtype === "float32" ? 1 : 255;
     const bytes = new Uint8ClampedArray(width * height * 4);

@@ -1,6 +1,6 @@
 /** Products of matrices: matMul, dot, outerProduct. */
 import { apply1, compose, type OpInput } from "../../core/apply.ts";
-import type { CompositeTensor } from "../../core/composite.ts";
+import type { Dequantized, Like, Operand } from "../../core/composite.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import { broadcastShapes, isConcrete, type PartialShape, shapeText } from "../../core/shape.ts";
 import { type Spec, specText } from "../../core/tensor_spec.ts";
@@ -160,15 +160,16 @@ function batched(a: OpInput, b: OpInput, transA: boolean, transB: boolean): Tens
  * assertEquals(tf.matMul(a, [[1, 1]], false, true).arraySync(), [[3], [7]]);
  * ```
  */
-export function matMul(
-  a: TensorLike | CompositeTensor,
-  b: TensorLike | CompositeTensor,
+export function matMul<X extends Operand, Y extends Operand>(
+  a: X,
+  b: Y,
   transposeA = false,
   transposeB = false,
-): Tensor {
-  const given = [a, b] as [TensorLike, TensorLike], [x, y] = matrices(...given, "matMul");
+): Like<Dequantized<X>, Dequantized<Y>> {
+  const given = [a, b] as unknown as [TensorLike, TensorLike],
+    [x, y] = matrices(...given, "matMul");
   try {
-    return product(x, y, transposeA, transposeB);
+    return product(x, y, transposeA, transposeB) as Like<Dequantized<X>, Dequantized<Y>>;
   } finally {
     disposeConverted([x, y], given);
   }

@@ -3,6 +3,7 @@ import { currentInterpreter } from "../../core/apply.ts";
 import { describe } from "../../core/convert.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
+import type { CompositeTensor } from "../../core/composite.ts";
 import type { Nest } from "../../core/nest.ts";
 import { optionCheck, wantList } from "../../core/arguments.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
@@ -14,6 +15,7 @@ import { asTensor, shapeOfInput, toInput } from "../../ops/input.ts";
 import { equal, lessEqual } from "../../ops/pointwise/compare.ts";
 import { sum } from "../../ops/reduce/reduce.ts";
 import { tidy } from "../eager/tensor.ts";
+import type { TensorArray } from "./tensor_array.ts";
 import { scalarOf } from "./branch.ts";
 import { cond } from "./cond.ts";
 
@@ -30,8 +32,8 @@ export interface CaseOptions<T> {
 const checkOptions = optionCheck<CaseOptions<unknown>>("case", { default: true, exclusive: true });
 
 /**
- * Runs the function of the first predicate that is true. All must return the same nest of tensors of the same dtypes. Follows TensorFlow
- * `tf.case`. Throws `InvalidArgumentError` where none is true and there is no default, and with `exclusive` where two are.
+ * Runs the function of the first predicate that is true. All must return the same nest of tensors, ragged and sparse ones
+ * included, of the same dtypes. Follows TensorFlow `tf.case`. Throws `InvalidArgumentError` where none is true and there is no default, and with `exclusive` where two are.
  *
  * @example
  * ```ts
@@ -45,7 +47,7 @@ const checkOptions = optionCheck<CaseOptions<unknown>>("case", { default: true, 
  * assertEquals((sign(tf.scalar(-3)) as tf.Tensor).item(), -1);
  * ```
  */
-export function caseOf<T extends Nest<Tensor>>(
+export function caseOf<T extends Nest<Tensor | TensorArray | CompositeTensor>>(
   predFnPairs: readonly (readonly [TensorLike, () => T])[],
   options: CaseOptions<T> = {},
 ): T {
@@ -105,7 +107,7 @@ function after<T>(check: Check, fn: () => T): T {
  * assertEquals([pick(0), pick(1), pick(7), pick(-1)], [10, 20, 20, 20]);
  * ```
  */
-export function switchCase<T extends Nest<Tensor>>(
+export function switchCase<T extends Nest<Tensor | TensorArray | CompositeTensor>>(
   branchIndex: TensorLike,
   branchFns: readonly (() => T)[],
   options: { readonly default?: (() => T) | undefined } = {},

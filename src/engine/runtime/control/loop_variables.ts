@@ -11,6 +11,7 @@ import {
 } from "../../core/composite.ts";
 import { flatten, isNested, isPlainObject, type Nest } from "../../core/nest.ts";
 import type { PartialShape } from "../../core/shape.ts";
+import { type TensorSpec, TensorSpecClass } from "../../core/tensor_spec.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
 import { asTensor, toInput } from "../../ops/input.ts";
@@ -40,6 +41,7 @@ export type LoopVariables<V extends readonly unknown[]> = {
  */
 export type ShapeInvariant =
   | PartialShape
+  | TensorSpec
   | CompositeSpec
   | undefined
   | readonly ShapeInvariant[]
@@ -106,7 +108,7 @@ export class LoopNest<V extends readonly unknown[]> {
       );
     }
     return given
-      ? this.#split(given, "shapeInvariants") as (PartialShape | undefined)[]
+      ? this.#split(given, "shapeInvariants").map(shapeOfInvariant)
       : this.#leaves.map(() => undefined);
   }
 
@@ -125,6 +127,11 @@ export class LoopNest<V extends readonly unknown[]> {
 /** True for a TensorArray that is carried as a list: in a graph one of unknown element shape, in eager code any. */
 function isOpen(v: unknown): v is TensorArray {
   return v instanceof TensorArray && !(v.hasFlow && currentInterpreter().symbolic);
+}
+
+/** Returns the shape of an invariant, which may be a spec. */
+function shapeOfInvariant(given: unknown): PartialShape | undefined {
+  return given instanceof TensorSpecClass ? given.shape : given as PartialShape | undefined;
 }
 
 /** Returns the parts of `value` at the leaves of `nest`. Throws `ValueError` for other lists or keys. */
