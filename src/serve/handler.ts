@@ -1,6 +1,6 @@
 /** createHandler: models behind a web-standard `fetch` handler. */
 import { ValueError } from "../engine/core/errors.ts";
-import { optionCheck } from "../engine/core/arguments.ts";
+import { argumentsCheck } from "../engine/core/arguments.ts";
 import { after } from "../engine/runtime/run/timers.ts";
 import type { BatchingOptions } from "./batcher.ts";
 import type { ByteBudget } from "../library/io/bytes.ts";
@@ -43,7 +43,7 @@ export interface Handler {
   readonly drain: () => Promise<void>;
 }
 
-const check = optionCheck<HandlerOptions>("createHandler", {
+const check = argumentsCheck<HandlerOptions>("createHandler", {
   models: true,
   batching: true,
   maxQueued: true,

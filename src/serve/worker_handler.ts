@@ -1,6 +1,6 @@
 /** Handlers in a worker: one thread computes, and another answers for its health meanwhile. */
-import { UnavailableError, ValueError } from "../engine/core/errors.ts";
-import { optionCheck } from "../engine/core/arguments.ts";
+import { FailedPreconditionError, UnavailableError, ValueError } from "../engine/core/errors.ts";
+import { optionCheck, wantObject, wrongArgument } from "../engine/core/arguments.ts";
 import { RecentMap } from "../engine/core/collections/recent_map.ts";
 import { after, deferred } from "../engine/runtime/run/timers.ts";
 import { errorResponse, HttpError } from "./http_error.ts";
@@ -94,6 +94,10 @@ export async function workerHandler(
   options: WorkerHandlerOptions = {},
 ): Promise<Handler> {
   check(options);
+  // Node has no class Worker in its global scope.
+  if (typeof worker?.addEventListener !== "function") {
+    throw wrongArgument(worker, "worker", "workerHandler", "a Worker");
+  }
   const { timeoutMs = 30_000 } = options;
   if (!(timeoutMs > 0)) {
     throw new ValueError(`Cannot serve with timeoutMs ${timeoutMs}: wanted a number above 0`);
@@ -105,7 +109,11 @@ export async function workerHandler(
 
 /** Answers the requests of a {@linkcode workerHandler} in the worker that it was given. */
 export function answerFrom(handler: Handler): void {
+  wantObject(handler, "handler", "answerFrom", "a handler of createHandler()");
   const scope = globalThis as unknown as WorkerScope;
+  if (typeof scope.postMessage !== "function") {
+    throw new FailedPreconditionError("Cannot answer requests: answerFrom() is called in a worker");
+  }
   const running = new Map<number, AbortController>();
   scope.addEventListener("message", async ({ data }) => {
     const { id } = data;

@@ -1,9 +1,10 @@
 /** Conversion between Weft's host arrays and those of numpy-ts. */
+import { wrongArgument } from "../../engine/core/arguments.ts";
 import * as numpy from "numpy-ts";
 import { toNdArray } from "../../engine/core/convert.ts";
 import type { DType, HostData } from "../../engine/core/dtype.ts";
 import { isForeignArray } from "../../engine/core/arrays/foreign_array.ts";
-import { type NdArray, primitiveOf } from "../../engine/core/nd_array.ts";
+import { NdArray, primitiveOf } from "../../engine/core/nd_array.ts";
 import { stridesOf } from "../../engine/core/shape.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 
@@ -55,6 +56,7 @@ if (!(Symbol.toPrimitive in prototype)) {
  * ```
  */
 export function toNumpy(array: NdArray): NDArray {
+  if (!(array instanceof NdArray)) throw wrongArgument(array, "array", "toNumpy", "an NdArray");
   const { dtype, shape, data } = array;
   if (NOT_IN_NUMPY.has(dtype)) {
     throw new TypeError(

@@ -1,6 +1,7 @@
 /** `tf.browser` of TensorFlow.js. */
-import type { Tensor } from "../../engine/core/tensor.ts";
-import { toPixels } from "../../engine/ops/image/browser_namespace.ts";
+import { wantObject, wrongArgument } from "../../engine/core/arguments.ts";
+import { Tensor } from "../../engine/core/tensor.ts";
+import { checkPixels, toPixels } from "../../engine/ops/image/browser_namespace.ts";
 import { Error } from "../../engine/core/throwing/builtin_errors.ts";
 
 export { fromPixels, fromPixelsAsync, toPixels } from "../../engine/ops/image/browser_namespace.ts";
@@ -15,5 +16,9 @@ export function draw(
   if (alpha !== undefined && !(alpha >= 0 && alpha <= 1)) {
     throw new Error(`Cannot draw an image: alpha must be from 0 to 1, received ${alpha}`);
   }
-  void toPixels(image, canvas);
+  if (!(image instanceof Tensor)) throw wrongArgument(image, "image", "draw", "a tensor");
+  wantObject(canvas, "canvas", "draw", "a canvas");
+  checkPixels(image);
+  // The values of a GPU come later: what is wrong with them has no caller any more.
+  toPixels(image, canvas).catch((error) => console.error(error));
 }

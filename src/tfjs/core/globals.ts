@@ -1,4 +1,5 @@
 /** Switches, warnings and platforms of TensorFlow.js, and the wrapper of its ops. */
+import { wantNumber, wantObject, wantString } from "../../engine/core/arguments.ts";
 import { env, type Platform } from "./environment.ts";
 import { ENGINE } from "./engine.ts";
 import { promote } from "../../engine/core/dtype.ts";
@@ -27,6 +28,7 @@ export function disableDeprecationWarnings(): void {
 }
 /** Warns of a deprecated name. */
 export function deprecationWarn(msg: string): void {
+  wantString(msg, "msg", "deprecationWarn");
   if (!env().getBool("DEPRECATION_WARNINGS_ENABLED")) return;
   console.warn(`${msg} (tf.disableDeprecationWarnings() ends such warnings)`);
 }
@@ -37,6 +39,8 @@ export function setPlatform(platformName: string, platform: Platform): void {
 
 /** Returns the wider of two element types. Throws where there is none. */
 export function upcastType(typeA: DataType, typeB: DataType): DataType {
+  wantString(typeA, "typeA", "upcastType");
+  wantString(typeB, "typeB", "upcastType");
   return promote(typeA as DType, typeB as DType) as DataType;
 }
 /** Returns the element type of a sum. */
@@ -49,6 +53,7 @@ export function sumOutType(type: DataType): DataType {
  * several.
  */
 export function op<F extends (...args: never[]) => unknown>(f: { [name: string]: F }): F {
+  wantObject(f, "f", "op", "an object of one function");
   const names = Object.keys(f);
   if (names.length !== 1) {
     throw new Error(`Cannot make an op: wanted one function by its name, received ${names.length}`);
@@ -71,5 +76,6 @@ export function op<F extends (...args: never[]) => unknown>(f: { [name: string]:
 
 /** Returns the least power of two that is not below a number. */
 export function enclosingPowerOfTwo(value: number): number {
+  wantNumber(value, "value", "enclosingPowerOfTwo");
   return 2 ** Math.ceil(Math.log2(value));
 }

@@ -2,6 +2,7 @@
  * Kernels and gradients that programs register by name. They are stored as in TensorFlow.js, so that packages with a
  * copy of it find them; Weft's own kernels are listed as well, and cannot be replaced.
  */
+import { wantObject, wantString } from "../../engine/core/arguments.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import { KERNELS } from "./kernels/mod.ts";
 import type { KernelAttrs, KernelInputs } from "./kernels/types.ts";
@@ -84,7 +85,9 @@ const kernels = sharedMap<KernelConfig>("kernelRegistry");
 const gradients = sharedMap<GradConfig>("gradRegistry");
 
 /** Makes TensorFlow.js's key of a kernel. */
-function keyOf(kernelName: string, backendName: string): string {
+function keyOf(kernelName: string, backendName: string, fn: string): string {
+  wantString(kernelName, "kernelName", fn);
+  wantString(backendName, "backendName", fn);
   return `${backendName}_${kernelName}`;
 }
 
@@ -106,7 +109,8 @@ function ownKernel(kernelName: string, backendName: string): KernelConfig | unde
 
 /** Finds a kernel: Weft's own, else a registered one; undefined where there is none. */
 export function getKernel(kernelName: string, backendName: string): KernelConfig | undefined {
-  return ownKernel(kernelName, backendName) ?? kernels.get(keyOf(kernelName, backendName));
+  return ownKernel(kernelName, backendName) ??
+    kernels.get(keyOf(kernelName, backendName, "getKernel"));
 }
 /** Finds the registered gradient of a kernel. */
 export function getGradient(kernelName: string): GradConfig | undefined {
@@ -122,20 +126,23 @@ export function getKernelsForBackend(backendName: string): KernelConfig[] {
 }
 /** Adds a kernel, which `engine().runKernel` runs where its backend is chosen. Weft's own kernels are unchanged. */
 export function registerKernel(config: KernelConfig): void {
-  kernels.set(keyOf(config.kernelName, config.backendName), config);
+  wantObject(config, "config", "registerKernel");
+  kernels.set(keyOf(config.kernelName, config.backendName, "registerKernel"), config);
 }
 /** Adds the gradient of a registered kernel. Kernels of Weft keep their own. */
 export function registerGradient(config: GradConfig): void {
+  wantObject(config, "config", "registerGradient");
   gradients.set(config.kernelName, config);
 }
 /** Removes a kernel. Throws where it was not registered. */
 export function unregisterKernel(kernelName: string, backendName: string): void {
-  if (!kernels.delete(keyOf(kernelName, backendName))) {
+  if (!kernels.delete(keyOf(kernelName, backendName, "unregisterKernel"))) {
     throw new Error(`The kernel '${kernelName}' for backend '${backendName}' is not registered`);
   }
 }
 /** Removes a gradient. Throws where it was not registered. */
 export function unregisterGradient(kernelName: string): void {
+  wantString(kernelName, "kernelName", "unregisterGradient");
   if (!gradients.delete(kernelName)) {
     throw new Error(`The gradient '${kernelName}' is not registered`);
   }

@@ -231,7 +231,7 @@ export type {
 export { TensorBuffer } from "../../engine/ops/array/tensor_buffer.ts";
 export { Variable } from "../../engine/runtime/variables/variable.ts";
 export { memory, type MemoryInfo } from "../../engine/runtime/eager/memory.ts";
-export { cosineWindow } from "../../engine/ops/signal/cosine_window.ts";
+export { cosineWindow } from "./windows.ts";
 export type {
   ConfigDict,
   ConfigDictArray,

@@ -1,7 +1,8 @@
 /** Scopes with TensorFlow.js's rule: a result's tensors are kept at any depth, in objects of any class too. */
+import { wrongArgument } from "../../engine/core/arguments.ts";
 import { isPromise } from "../../engine/core/nest.ts";
 import { type Scope, scope } from "../../engine/runtime/eager/tensor.ts";
-import type { Tensor } from "../../engine/core/tensor.ts";
+import { Tensor } from "../../engine/core/tensor.ts";
 import { getTensorsInContainer } from "./tensor_util.ts";
 import { Error } from "../../engine/core/throwing/builtin_errors.ts";
 
@@ -59,5 +60,6 @@ export function dispose(container: unknown): void {
 
 /** Keeps a tensor past the open scopes. See `tf.keep`. */
 export function keep<T extends Tensor>(result: T): T {
+  if (!(result instanceof Tensor)) throw wrongArgument(result, "result", "keep", "a tensor");
   return result.keep();
 }

@@ -1,4 +1,5 @@
 /** Timing and profiling, with TensorFlow.js's fields. */
+import { wantFunction } from "../../engine/core/arguments.ts";
 import {
   type Application,
   currentRecorders,
@@ -68,6 +69,7 @@ export async function settled(): Promise<void> {
 
 /** Times a function. */
 export async function time(f: () => void): Promise<TimingInfo> {
+  wantFunction(f, "f", "time");
   await settled();
   const began = performance.now();
   f();
@@ -113,6 +115,7 @@ function bytesOf(out: Tensor, inputs: readonly unknown[]): number {
 
 /** Runs a function, which may await, and returns the kernels that ran meanwhile. */
 export async function profile(f: () => unknown): Promise<ProfileInfo> {
+  wantFunction(f, "f", "profile");
   const recorder = new KernelRecorder();
   const start = memory(), before = currentRecorders();
   setRecorders([...before, recorder]);

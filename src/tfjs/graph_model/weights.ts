@@ -1,4 +1,5 @@
 /** Weights in TensorFlow.js's files: bytes of many tensors one after the other, some of them quantized. */
+import { wantObject } from "../../engine/core/arguments.ts";
 import { asDType, DTYPES, type HostData } from "../../engine/core/dtype.ts";
 import { DataLossError, UnimplementedError, ValueError } from "../../engine/core/errors.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
@@ -89,6 +90,7 @@ export function decodeWeights(
   const bytes = new Pieces(pieces);
   const out = new Map<string, NdArray>();
   for (const spec of specs) {
+    wantObject(spec, "specs[]", "decodeWeights", "the spec of a weight");
     if (out.has(spec.name)) {
       throw new ValueError(`Cannot read weights: "${spec.name}" is there twice`);
     }

@@ -1,4 +1,5 @@
 /** Models as files of the user: downloaded by the page (`downloads://name`), and chosen in a file dialog. */
+import { wantObject } from "../../../engine/core/arguments.ts";
 import {
   basename,
   getModelArtifactsForJSON,
@@ -94,7 +95,9 @@ class BrowserFiles implements IOHandler {
         `Cannot load a model of files: wanted at least 1 file, received ${files}`,
       );
     }
-    [this.#json, ...this.#weights] = files;
+    // A FileList is no array.
+    wantObject(files, "files", "browserFiles", "a list of files");
+    [this.#json, ...this.#weights] = Array.from(files);
   }
 
   async load(): Promise<ModelArtifacts> {

@@ -1,5 +1,7 @@
 /** Several buffers viewed as one: models may be larger than one buffer can be. */
 
+import { wrongArgument } from "../../../engine/core/arguments.ts";
+
 /** Bytes, in a buffer of their own or as a view. */
 export type BytesLike = ArrayBuffer | ArrayBufferView<ArrayBuffer>;
 
@@ -48,6 +50,9 @@ export class CompositeArrayBuffer {
 }
 
 function bytesOf(value: BytesLike): Uint8Array<ArrayBuffer> {
+  if (typeof value === "symbol" || typeof value === "bigint") {
+    throw wrongArgument(value, "buffers[]", "concatenateArrayBuffers", "an ArrayBuffer");
+  }
   return ArrayBuffer.isView(value)
     ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
     : new Uint8Array(value);

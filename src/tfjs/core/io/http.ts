@@ -1,4 +1,5 @@
 /** Models on servers: `http://…/model.json`. */
+import { wantString } from "../../../engine/core/arguments.ts";
 import { env } from "../environment.ts";
 import { assert } from "../util/checks.ts";
 import {
@@ -47,7 +48,7 @@ export class HTTPRequest implements IOHandler {
         () => `Cannot load over HTTP: wanted 2 URLs, received ${path.length}`,
       );
     }
-    const { fetchFunc, requestInit = {} } = loadOptions;
+    const { fetchFunc, requestInit = {} } = loadOptions ?? {};
     assert(
       fetchFunc === undefined || fetchFunc === null || typeof fetchFunc === "function",
       "Cannot load over HTTP: fetchFunc is no function",
@@ -175,13 +176,19 @@ export function parseUrl(url: string): [string, string] {
 
 /** True for an HTTP URL. */
 export function isHTTPScheme(url: string): boolean {
+  wantString(url, "url", "isHTTPScheme");
   return HTTPRequest.URL_SCHEME_REGEX.test(url);
+}
+
+/** True for a text that is an HTTP URL. */
+function isHttpUrl(url: unknown): boolean {
+  return typeof url === "string" && isHTTPScheme(url);
 }
 
 /** Makes the handler of HTTP URLs. */
 export const httpRouter: IORouter = (url, loadOptions) => {
   if (typeof fetch === "undefined" && !loadOptions?.fetchFunc) return null;
-  const isHttp = Array.isArray(url) ? url.every(isHTTPScheme) : isHTTPScheme(url);
+  const isHttp = Array.isArray(url) ? url.every(isHttpUrl) : isHttpUrl(url);
   return isHttp ? http(url as string, loadOptions) : null;
 };
 registerSaveRouter(httpRouter);

@@ -1,10 +1,11 @@
 /** Conversion of weights to bytes and back, and of models between memory and `model.json`. */
+import { wantList, wantObject, wrongArgument } from "../../../engine/core/arguments.ts";
 import { bytesOfArray } from "../../../library/io/bytes.ts";
 import { currentInterpreter } from "../../../engine/core/apply.ts";
 import { decodeWeights as decodeArrays } from "../../graph_model/weights.ts";
 import { encodeString } from "../../../engine/core/text.ts";
 import type { NdArray } from "../../../engine/core/nd_array.ts";
-import type { Tensor } from "../../../engine/core/tensor.ts";
+import { Tensor } from "../../../engine/core/tensor.ts";
 import { isKeras3, layersTopology, layersWeightNames } from "../../layers/keras_config.ts";
 import type { NamedTensor, NamedTensorMap, NumericArray } from "../types.ts";
 import { CompositeArrayBuffer } from "./composite_array_buffer.ts";
@@ -35,9 +36,16 @@ export async function encodeWeights(
   tensors: NamedTensorMap | readonly NamedTensor[],
   group?: WeightGroup,
 ): Promise<{ data: ArrayBuffer; specs: WeightsManifestEntry[] }> {
+  wantObject(tensors, "tensors", "encodeWeights", "tensors by name, or a list of them");
   const named = Array.isArray(tensors)
     ? tensors as readonly NamedTensor[]
     : Object.entries(tensors as NamedTensorMap).map(([name, tensor]) => ({ name, tensor }));
+  named.forEach((each, i) => {
+    wantObject(each, `tensors[${i}]`, "encodeWeights", "a tensor with a name");
+    if (!(each.tensor instanceof Tensor)) {
+      throw wrongArgument(each.tensor, `tensors[${i}].tensor`, "encodeWeights", "a tensor");
+    }
+  });
   const specs = named.map(({ name, tensor }) => ({
     name,
     shape: tensor.shape,
@@ -76,6 +84,7 @@ export function decodeWeights(
   weightData: WeightData,
   specs: readonly WeightsManifestEntry[],
 ): NamedTensorMap {
+  wantList(specs, "specs", "decodeWeights", "the specs of weights");
   const pieces = [weightData].flat().map((piece) => new Uint8Array(piece));
   const out: NamedTensorMap = {};
   for (const [name, array] of decodeArrays(pieces, specs)) {
@@ -89,6 +98,9 @@ export async function decodeWeightsStream(
   weightStream: ReadableStream<ArrayBuffer>,
   specs: readonly WeightsManifestEntry[],
 ): Promise<NamedTensorMap> {
+  if (!(weightStream instanceof ReadableStream)) {
+    throw wrongArgument(weightStream, "weightStream", "decodeWeightsStream", "a ReadableStream");
+  }
   const pieces: ArrayBuffer[] = [];
   const reader = weightStream.getReader();
   for (let next = await reader.read(); !next.done; next = await reader.read()) {
@@ -188,6 +200,7 @@ export function getModelArtifactsForJSONSync(
   weightSpecs?: WeightsManifestEntry[],
   weightData?: WeightData,
 ): ModelArtifacts {
+  wantObject(modelJSON, "modelJSON", "getModelArtifactsForJSONSync");
   const { modelTopology, format, generatedBy, convertedBy, weightsManifest } = modelJSON;
   const artifacts: ModelArtifacts = {
     modelTopology,
@@ -228,6 +241,7 @@ export async function getModelArtifactsForJSON(
     weightsManifest: WeightsManifestConfig,
   ) => Promise<[WeightsManifestEntry[], WeightData]>,
 ): Promise<ModelArtifacts> {
+  wantObject(modelJSON, "modelJSON", "getModelArtifactsForJSON");
   const { weightsManifest } = modelJSON;
   if (!weightsManifest) return getModelArtifactsForJSONSync(modelJSON);
   const [weightSpecs, weightData] = await loadWeights(weightsManifest);
@@ -236,6 +250,7 @@ export async function getModelArtifactsForJSON(
 
 /** Computes the sizes of a model. Throws for a topology in bytes. */
 export function getModelArtifactsInfoForJSON(modelArtifacts: ModelArtifacts): ModelArtifactsInfo {
+  wantObject(modelArtifacts, "modelArtifacts", "getModelArtifactsInfoForJSON");
   const { modelTopology, weightSpecs, weightData } = modelArtifacts;
   if (modelTopology instanceof ArrayBuffer) {
     throw new Error(
@@ -255,7 +270,11 @@ export function getModelArtifactsInfoForJSON(modelArtifacts: ModelArtifacts): Mo
 
 /** Lists all weights of a manifest. */
 export function getWeightSpecs(weightsManifest: WeightsManifestConfig): WeightsManifestEntry[] {
-  return weightsManifest.flatMap(({ weights }) => weights);
+  wantList(weightsManifest, "weightsManifest", "getWeightSpecs", "groups of weights");
+  return weightsManifest.flatMap((group) => {
+    wantObject(group, "weightsManifest[]", "getWeightSpecs", "a group of weights");
+    return group.weights;
+  });
 }
 
 /** Makes a decoder of half-precision numbers, given by their bits. */

@@ -1,4 +1,5 @@
 /** Stores of models by name, and moves between them: `localstorage://name`, `indexeddb://name`. */
+import { wantString } from "../../../engine/core/arguments.ts";
 import { assert } from "../util/checks.ts";
 import { getLoadHandlers, getSaveHandlers } from "./router_registry.ts";
 import type { IOHandler, ModelArtifactsInfo, ModelStoreManager } from "./types.ts";
@@ -36,7 +37,8 @@ export const ModelStoreManagerRegistry = {
   },
 };
 
-function parse(url: string): { scheme: string; path: string } {
+function parse(url: string, fn: string): { scheme: string; path: string } {
+  wantString(url, "url", fn);
   const at = url.indexOf(SEPARATOR);
   if (at < 0) {
     throw new Error(
@@ -65,14 +67,17 @@ async function copy(
   destURL: string,
   deleteSource: boolean,
 ): Promise<ModelArtifactsInfo> {
+  const fn = deleteSource ? "moveModel" : "copyModel";
+  wantString(sourceURL, "sourceURL", fn);
+  wantString(destURL, "destURL", fn);
   assert(
     sourceURL !== destURL,
     () => `Cannot copy a model onto itself: both URLs are the same, ${sourceURL}`,
   );
   const from = only(getLoadHandlers(sourceURL), sourceURL, "load");
   const to = only(getSaveHandlers(destURL), destURL, "save");
-  const { scheme, path } = parse(sourceURL);
-  const isSamePlace = scheme === parse(destURL).scheme;
+  const { scheme, path } = parse(sourceURL, fn);
+  const isSamePlace = scheme === parse(destURL, fn).scheme;
   const artifacts = await from.load!();
   // Within one store the old model goes first: both might not have room.
   const manager = deleteSource ? ModelStoreManagerRegistry.getManager(scheme) : null;
@@ -96,7 +101,7 @@ export async function listModels(): Promise<{ [url: string]: ModelArtifactsInfo 
 /** Deletes the model of a URL. Rejects where there is none. */
 // deno-lint-ignore require-await
 export async function removeModel(url: string): Promise<ModelArtifactsInfo> {
-  const { scheme, path } = parse(url);
+  const { scheme, path } = parse(url, "removeModel");
   return ModelStoreManagerRegistry.getManager(scheme).removeModel(path);
 }
 

@@ -1,4 +1,5 @@
 /** Handlers of models in memory, and of users' save functions. */
+import { wantObject } from "../../../engine/core/arguments.ts";
 import { layersArtifacts } from "./io_utils.ts";
 import type {
   IOHandler,
@@ -28,6 +29,7 @@ export function fromMemorySync(
   weightData?: WeightData,
   trainingConfig?: TrainingConfig,
 ): IOHandlerSync {
+  wantObject(modelArtifacts, "modelArtifacts", "fromMemory");
   const isWhole = weightSpecs === undefined && weightData === undefined &&
     trainingConfig === undefined;
   const given = modelArtifacts as ModelArtifacts;

@@ -1,4 +1,5 @@
 /** Loading of the weights of a manifest, from files that each hold some of them. */
+import { wantList, wantObject } from "../../../engine/core/arguments.ts";
 import { env } from "../environment.ts";
 import { assert } from "../util/checks.ts";
 import type { NamedTensorMap } from "../types.ts";
@@ -81,6 +82,11 @@ export function weightsLoaderFactory(
   weightNames?: readonly string[],
 ) => Promise<NamedTensorMap> {
   return async (manifest, filePathPrefix = "", weightNames) => {
+    wantList(manifest, "manifest", "loadWeights", "groups of weights");
+    for (const group of manifest) {
+      wantObject(group, "manifest[]", "loadWeights", "a group of weights");
+      wantList(group.weights, "manifest[].weights", "loadWeights", "the specs of weights");
+    }
     const isWanted = ({ name }: WeightsManifestEntry) => weightNames?.includes(name) ?? true;
     const known = new Set(manifest.flatMap(({ weights }) => weights.map(({ name }) => name)));
     const missing = (weightNames ?? []).filter((name) => !known.has(name));
