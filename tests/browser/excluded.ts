@@ -23,6 +23,7 @@ export const EXCLUDED: Readonly<Record<string, string>> = {
   "tests/package_test.ts": "tests what is published",
   "tests/protobuf_test.ts": "tests our benches",
   "tests/limits_test.ts": "reads the sources",
+  "tests/script/upstream/recipe_test.ts": "starts a server, and pages have no sockets",
   "tests/script/upstream/collected_test.ts": "starts processes that collect garbage",
   "tests/shaders_test.ts": "tests our tools",
   "tests/ort/": "installs packages from npm, and has onnxruntime-web as Deno wants it",

@@ -4,7 +4,6 @@
  */
 import * as tf from "@weft/weft";
 import { assert, assertAlmostEquals, assertEquals, assertMatch, assertThrows } from "@std/assert";
-import { Server } from "@weft/weft/distribute";
 import { testOnDevices } from "../devices.ts";
 import {
   type Any,
@@ -411,20 +410,6 @@ testOnDevices("36 testEagerSingleOutputInt32: int32 tensors", async () => {
       ),
     [[3], [3], [3]],
   );
-});
-
-testOnDevices("37 testRenamedDevice…: a task of a cluster is this process", async () => {
-  await using server = new Server({ cluster: { worker: ["127.0.0.1:0"] }, device: "" });
-  await server.start();
-  const build = () =>
-    tf.device("/job:worker/task:0/cpu:0", () =>
-      tf.pyFunction(
-        (a: T, b: T) => tf.matMul(a, b),
-        [ones([3, 3], "float32"), ones([3, 1], "float32")],
-        "float32",
-      ));
-  await using g = open(build, { target: server.target });
-  assertEquals(plain(await g.sess.run(g.parts)), [[3], [3], [3]]);
 });
 
 testOnDevices("38 testEagerSingleOutputFloat32: float32 tensors on the device", async (device) => {

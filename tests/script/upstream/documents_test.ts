@@ -1,6 +1,6 @@
 /**
  * The examples of TensorFlow's five documents about script ops, word for word: `tf.py_func` and `tf.contrib.framework.py_func` of 1.x,
- * `tf.compat.v1.py_func`, `tf.numpy_function` and `tf.py_function`. Their recipe for clusters is in ../upstream_test.ts, under 37.
+ * `tf.compat.v1.py_func`, `tf.numpy_function` and `tf.py_function`. Their recipe for clusters is in recipe_test.ts.
  */
 import * as tf from "@weft/weft";
 import { assertAlmostEquals, assertEquals } from "@std/assert";
