@@ -12,6 +12,7 @@ import { dirname, extname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { minify } from "oxc-minify";
 import { enterRoot, list, readConfig, ROOT } from "./files.ts";
+import { ALL_KERNELS, lastingModules } from "./package/module_tree.ts";
 import { packedDigits } from "./site/digits.ts";
 import { writeDocuments } from "./site/documents.ts";
 import { homeParts } from "./site/home.ts";
@@ -21,12 +22,14 @@ import { pages, SOURCE } from "./site/pages.ts";
 /** Where `deno task site` puts the pages. */
 const FOLDER = "dist-site";
 
-/** Modules that pages and workers begin with. */
+/** Modules that pages and workers begin with, which may use all of the library. */
 const ENTRIES = [
-  ...["playground", "program_worker", "train", "train_worker", "camera", "camera_worker"],
-  ...["inside", "speed", "speed_worker", "tfjs", "jax", "weft", "reading/reference", "reading/ops"],
-  ...["models/models", "models/models_worker", "home/index"],
+  ...["playground", "program_worker", "inside", "speed", "speed_worker", "tfjs", "jax", "weft"],
+  ...["reading/reference", "reading/ops", "models/models", "models/models_worker"],
 ];
+
+/** Pages that load what they name: each is built by itself, for of what several name all would load everything. */
+const SMALL = ["train", "camera"];
 
 /** Browsers that have WebGPU or `light-dark()`. */
 const TARGET = "es2022";
@@ -46,6 +49,29 @@ const LAZY: Plugin = {
         path: join(dirname(importer), path.replace("all_kernels", "lazy_kernels")),
       }),
     );
+  },
+};
+
+/** Leaves out modules of the library of which a page uses nothing, as bundlers do with the package. */
+const NAMED: Plugin = {
+  name: "named",
+  setup({ onLoad, onResolve }) {
+    const { found, effects } = lastingModules(), root = decodeURIComponent(ROOT.pathname);
+    onResolve({ filter: /^(\.\.?)?\/.*\.ts$/ }, ({ path, importer }) => {
+      const full = path.startsWith("/") ? path : join(dirname(importer), path);
+      if (!full.startsWith(`${root}src/`)) return null;
+      const module = full.slice(root.length);
+      if (module === "src/modules_generated.ts") return { path: "found", namespace: "found" };
+      const isTable = module === ALL_KERNELS;
+      return {
+        path: isTable ? full.replace("all_kernels", "lazy_kernels") : full,
+        sideEffects: isTable || effects.has(module),
+      };
+    });
+    onLoad({ filter: /.*/, namespace: "found" }, () => ({
+      contents: found.map((module) => `import ${JSON.stringify(root + module)};`).join("\n"),
+      resolveDir: root,
+    }));
   },
 };
 
@@ -81,22 +107,9 @@ export async function buildSite(folder: string): Promise<void> {
   const root = decodeURIComponent(ROOT.pathname);
   const { imports } = readConfig();
   try {
-    await build({
-      absWorkingDir: root,
-      entryPoints: Object.fromEntries(
-        ENTRIES.map((name) => [name.split("/").at(-1)!, `${SOURCE}/${name}.ts`]),
-      ),
-      outdir: folder,
-      bundle: true,
-      splitting: true,
-      format: "esm",
-      target: TARGET,
-      minify: true,
-      legalComments: "none",
-      plugins: [PACKAGES, LAZY],
-      alias: entryAliases(root, imports),
-      logLevel: "warning",
-    });
+    const files = { root, folder, imports };
+    await bundle(ENTRIES, LAZY, files);
+    for (const page of SMALL) await bundle([page, `${page}_worker`], NAMED, files);
     await shortenNames(folder);
     await Deno.writeTextFile(`${folder}/weft_ops.js`, await ownOpsText(root));
   } finally {
@@ -117,6 +130,34 @@ export async function buildSite(folder: string): Promise<void> {
   await Deno.writeFile(`${folder}/digits.bin`, await packedDigits());
   await copyFaceModel(folder);
   await copyWasm(folder);
+}
+
+/** Writes the files of some entries and those that they share. */
+async function bundle(
+  entries: readonly string[],
+  left: Plugin,
+  { root, folder, imports }: {
+    readonly root: string;
+    readonly folder: string;
+    readonly imports: Readonly<Record<string, string>>;
+  },
+): Promise<void> {
+  await build({
+    absWorkingDir: root,
+    entryPoints: Object.fromEntries(
+      entries.map((name) => [name.split("/").at(-1)!, `${SOURCE}/${name}.ts`]),
+    ),
+    outdir: folder,
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    target: TARGET,
+    minify: true,
+    legalComments: "none",
+    plugins: [PACKAGES, left],
+    alias: entryAliases(root, imports),
+    logLevel: "warning",
+  });
 }
 
 /** Gives the local names of esbuild's files anew, by how often they are used where they are: esbuild gives one set to a file, which brotli packs 4 % worse. Only those: names that are exported in a pattern would be lost. */

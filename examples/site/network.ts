@@ -1,6 +1,8 @@
 /** A small convolutional network in a graph, with a function of the host before its first layer. */
 
 import * as tf from "@weft/weft";
+// tf.compat has the whole library as its v2.
+import { globalVariablesInitializer } from "../../src/tensorflow/compat_v1/variables.ts";
 import type { Images } from "./editable_body.ts";
 
 /** Feeds and fetches of a session. */
@@ -60,7 +62,7 @@ export function buildNetwork(
     const step = optimizer.applyGradients(
       variables.map(({ name }, i) => ({ name, tensor: gradients[i]! })),
     ) as tf.Operation;
-    const initializer = tf.compat.v1.globalVariablesInitializer();
+    const initializer = globalVariablesInitializer();
     const ends = { loss, hits, probabilities, step };
     return { graph, initializer, images, labels, prepared, svg, variables, ...ends };
   });

@@ -97,6 +97,15 @@ function reached(start: string, outputs: Outputs): Set<string> {
   return found;
 }
 
+/** The modules of `mod.ts` in which something is found without an import, and those that others import for their effects. */
+export function lastingModules(): {
+  readonly found: readonly string[];
+  readonly effects: Set<string>;
+} {
+  const listed = importedBare(ALL_MODULES), found = listed.filter(isFound);
+  return { found, effects: new Set([...found, ...["mod.ts", ...listed].flatMap(importedBare)]) };
+}
+
 /** The modules that a module imports for what they do and not for what they export. */
 function importedBare(module: string): string[] {
   return [...read(module).matchAll(/^import "(\..+)";$/gm)]
