@@ -259,6 +259,7 @@ export { nextFrame } from "./src/engine/runtime/devices/environment.ts";
 export type { CompositeSpec, CompositeTensor, RowPart } from "./src/engine/core/composite.ts";
 export type {
   CompositeOf,
+  Dequantized,
   Joined,
   Like,
   Operand,
@@ -291,6 +292,7 @@ export type { NamedTensorMap } from "./src/tfjs/core/types.ts";
 export type { GradientsOptions } from "./src/engine/autodiff/gradients.ts";
 export type { TapeGradientOptions, UnconnectedGradients } from "./src/engine/autodiff/tape.ts";
 export type { Application, OpInput } from "./src/engine/core/apply.ts";
+export type { ChainedBinary } from "./src/engine/core/chained/chained_binary.ts";
 export type {
   ChainedAxes,
   ChainedBuffer,

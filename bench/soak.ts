@@ -10,7 +10,7 @@
 // what it computed, in milliseconds of the clock: rows that are nowhere were lost on the way from the dispatcher. `training` trains a
 // network from such a service, whose workers and dispatcher are killed in turn: its memory must stay flat. The dispatcher is ours, with
 // a journal; with --tensorflow it is TensorFlow's, of the Python that WEFT_TENSORFLOW_PYTHON names. `parallel` trains by several
-// processes, see soak_parallel.ts; `hostile` attacks servers, see soak_hostile.ts. It takes long and is no part of continuous integration.
+// processes, see soak_parallel.ts; `hostile` attacks servers, see hostile/soak.ts. It takes long and is no part of continuous integration.
 
 import { parseArgs } from "node:util";
 import v8 from "node:v8";
@@ -18,7 +18,7 @@ import vm from "node:vm";
 import * as tf from "@weft/weft";
 import { DataServiceDispatcher, DataServiceWorker } from "@weft/weft/distribute";
 import { freePort, Killable, killing } from "./killable.ts";
-import { hostile } from "./soak_hostile.ts";
+import { hostile } from "./hostile/soak.ts";
 import { parallel } from "./soak_parallel.ts";
 
 const SCRIPT = "weft.soak.square@1";

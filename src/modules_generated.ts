@@ -381,6 +381,7 @@ import "./engine/kernels/host/norm.ts";
 import "./engine/ops/rows/local_response_norm.ts";
 import "./engine/ops/random/random.ts";
 import "./engine/ops/random/namespace.ts";
+import "./engine/ops/image/check_pixels.ts";
 import "./engine/ops/image/browser_namespace.ts";
 import "./engine/kernels/host/image/boxes.ts";
 import "./engine/ops/image/boxes.ts";

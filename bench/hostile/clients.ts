@@ -1,5 +1,5 @@
 // Hostile clients of a server of models, a Server, a dispatcher and a worker: a process of its own, which attacks in every second phase.
-// soak_hostile.ts starts it and says where the servers are.
+// soak.ts starts it and says where the servers are.
 
 import type { Attack, Targets } from "./attack.ts";
 import { isHostile, leftOfPhase } from "./phases.ts";

@@ -6,7 +6,7 @@ export interface Phases {
   readonly phaseMs: number;
 }
 
-/** What a hostile phase leaves behind is no calm yet. */
+/** The wake of a hostile phase is no calm yet. */
 const SETTLE_MS = 2000;
 
 export function isHostile({ start, phaseMs }: Phases, at: number = Date.now()): boolean {

@@ -157,7 +157,7 @@ class Front {
   readonly #worker: Worker;
   readonly #timeoutMs: number;
   readonly #waiting = new Map<number, (answer: Response) => void>();
-  /** Whether models are ready, by what asked for it. */
+  /** Last answers to requests for the readiness of models. */
   readonly #known = new RecentMap<string, Known>(MOST_KNOWN);
   readonly #began = deferred<void>();
   #next = 0;
@@ -206,7 +206,7 @@ class Front {
 
   /** Asks whether a model is ready. A worker that computes has no time to answer: its last answer to the same question counts. */
   async #modelReady(request: Request, path: string): Promise<Response> {
-    // An answer is for those who may have it.
+    // Requests of another authorization have answers of their own.
     const key = [request.method, path, request.headers.get("authorization") ?? ""].join("\n");
     const known = this.#known.get(key);
     const asked = this.#ask(request).then(async (answer) => {

@@ -38,7 +38,7 @@ const ENTRIES: Readonly<Record<string, readonly [load: () => Promise<object>, re
   "./numpy": [ownNames(() => import("../../src/entries/numpy/mod.ts"), ["np"]), 190],
   "./serve": [() => import("../../src/serve/mod.ts"), 100],
   "./tfjs-core": [ownNames(() => import("../../src/tfjs/core/mod.ts"), INTERNALS), 12_500],
-  "./tf": [() => import("../../src/tensorflow/mod.ts"), 150],
+  "./tf": [() => import("../../src/tensorflow/mod.ts"), 140],
   "./tfjs": [() => import("../../src/tfjs/exchange/mod.ts"), 100],
 };
 

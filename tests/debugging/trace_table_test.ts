@@ -18,7 +18,7 @@ Deno.test("traceTable() adds up events of one op, work and device, the longest f
     event({ dur: 1500, args: { op: "MatMul", device: "CPU", bytes: 64 } }),
     event({ dur: 4000, cat: "script", name: "body" }),
     event({ dur: 9000, cat: "run" }),
-    event({ dur: 9000, cat: undefined }),
+    event({ dur: 9000, cat: "" }),
   ]);
   assertEquals(cells(table), [
     HEAD.slice(0, 5).concat("bytes"),

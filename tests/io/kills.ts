@@ -14,7 +14,7 @@ import { makeModels, VALUES } from "./saved_kinds.ts";
 /** One in so many stops ends the process. */
 const KILLED_OF = 20;
 
-/** What a process says when it stops: the number of its last save, and the change that it was about to make. */
+/** A process's words when it stops: the number of its last save, and the change that it was about to make. */
 interface Stop {
   readonly saved: number;
   readonly change: string;
@@ -65,7 +65,7 @@ class Writer {
   }
 }
 
-/** What came of the kills of a kind. */
+/** Results of the kills of a kind. */
 class Counts {
   old = 0;
   next = 0;

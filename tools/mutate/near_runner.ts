@@ -15,7 +15,7 @@ export interface Task {
   readonly fromStart: boolean;
   /** Names of the tests that run, null for all. */
   readonly tests: readonly string[] | null;
-  /** What an earlier process learnt of the tests; null where this one is to run them first. */
+  /** Findings of an earlier process about the tests; null where this one is to run them first. */
   readonly learnt: Learnt | null;
   /** Milliseconds of tests for one mutant. */
   readonly budgetMs: number;

@@ -139,7 +139,7 @@ export type Like<X, Y = unknown, Z = unknown> = [X] extends [CompositeOf<X>] ? X
   : [Z] extends [CompositeOf<Z>] ? Z
   : Tensor | CompositeOf<X> | CompositeOf<Y> | CompositeOf<Z>;
 
-/** What an operand counts as: quantized values count as plain numbers. */
+/** The type that an operand counts as: quantized values count as plain numbers. */
 export type Dequantized<X> = X extends { readonly dequantize: unknown } ? Tensor : X;
 
 /** The result of an op that removes axes: a tensor where it removes all, as with no axis (`A`) given. */

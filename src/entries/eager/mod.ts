@@ -30,6 +30,7 @@ export { Tensor, type TensorLike } from "../../engine/core/tensor.ts";
 export type { CompositeSpec, CompositeTensor, RowPart } from "../../engine/core/composite.ts";
 export type {
   CompositeOf,
+  Dequantized,
   Joined,
   Like,
   Operand,

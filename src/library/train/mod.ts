@@ -3,7 +3,6 @@ import "./update_ops.ts";
 
 export * from "./functions.ts";
 export * from "./chained_functions.ts";
-export type { SavedOptimizer, SavedPart } from "./optimizer.ts";
 export { serialize } from "./serialize.ts";
 export { deserialize } from "./deserialize.ts";
 export type { Transformation } from "./transforms.ts";

@@ -7,6 +7,8 @@ export type {
   Cost,
   OptimizerParts,
   OptimizerRule,
+  SavedOptimizer,
+  SavedPart,
   StepNumbers,
   StepOperation,
 } from "./optimizer.ts";

@@ -1,7 +1,8 @@
 /** `tf.browser` of TensorFlow.js. */
 import { wantObject, wrongArgument } from "../../engine/core/arguments.ts";
 import { Tensor } from "../../engine/core/tensor.ts";
-import { checkPixels, toPixels } from "../../engine/ops/image/browser_namespace.ts";
+import { toPixels } from "../../engine/ops/image/browser_namespace.ts";
+import { checkPixels } from "../../engine/ops/image/check_pixels.ts";
 import { Error } from "../../engine/core/throwing/builtin_errors.ts";
 
 export { fromPixels, fromPixelsAsync, toPixels } from "../../engine/ops/image/browser_namespace.ts";

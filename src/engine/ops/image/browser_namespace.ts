@@ -2,9 +2,10 @@
 import { describe } from "../../core/convert.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
-import { isShape, shapeText } from "../../core/shape.ts";
+import { isShape } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import { tensor } from "../array/creation.ts";
+import { checkPixels } from "./check_pixels.ts";
 
 /** Pixels in the form of pages: four bytes each, rows from the top. */
 export interface PixelData {
@@ -136,22 +137,6 @@ function newCanvas(width: number, height: number): CanvasLike {
     );
   }
   return new OffscreenCanvas(width, height);
-}
-
-/** Throws `ValueError` for a tensor that is no image by its shape or dtype. */
-export function checkPixels({ dtype, shape }: Tensor): void {
-  if ((shape.length !== 2 && shape.length !== 3) || ![1, 3, 4].includes(shape[2] ?? 1)) {
-    throw new ValueError(
-      `toPixels only supports rank 2 or 3 tensors with 1, 3 or 4 channels, received ${
-        shapeText(shape)
-      }`,
-    );
-  }
-  if (dtype !== "float32" && dtype !== "int32") {
-    throw new ValueError(
-      `Unsupported type for toPixels: ${dtype}. Please use float32 or int32 tensors`,
-    );
-  }
 }
 
 /**

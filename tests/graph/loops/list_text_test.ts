@@ -36,11 +36,19 @@ Deno.test("a list's elements are those that were written, and zeros", () => {
     assertEquals(again.gather([2, 1]).arraySync(), [0, 6]);
     assertEquals(again.size().item(), 3);
     assertEquals(list(0).stack().shape, [0]);
-    assertThrows(() => again.read(3), tf.OutOfRangeError, "array size is: 3");
-    assertThrows(() => again.write(3, 1), tf.OutOfRangeError, "not resizeable and size is: 3");
-    assertThrows(() => again.write(-1, 1), tf.OutOfRangeError, "negative indices (index -1)");
+    assertThrows(() => again.read(3), tf.errors.OutOfRangeError, "array size is: 3");
+    assertThrows(
+      () => again.write(3, 1),
+      tf.errors.OutOfRangeError,
+      "not resizeable and size is: 3",
+    );
+    assertThrows(
+      () => again.write(-1, 1),
+      tf.errors.OutOfRangeError,
+      "negative indices (index -1)",
+    );
     const grown = new tf.TensorArray("float32", 0, { dynamicSize: true, elementShape: [] });
     assertEquals(grown.write(2, 4).stack().arraySync(), [0, 0, 4]);
-    assertThrows(() => grown.read(0), tf.OutOfRangeError, "array size is: 0");
+    assertThrows(() => grown.read(0), tf.errors.OutOfRangeError, "array size is: 0");
   });
 });

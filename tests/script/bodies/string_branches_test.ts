@@ -1,8 +1,8 @@
 /** Scripts of strings inside branches and loops: eagerly, in functions and in sessions, with known and unknown shapes. */
 import * as tf from "@weft/weft";
 import { assertEquals } from "@std/assert";
-import { testOnDevices } from "../devices.ts";
-import { open } from "./helpers.ts";
+import { testOnDevices } from "../../devices.ts";
+import { open } from "../helpers.ts";
 
 type T = tf.Tensor;
 type Build = (x: T, p: T) => T;
@@ -22,7 +22,7 @@ const longer = (x: T): T =>
 const zero = (): T => tf.scalar(0, "int32");
 const three = (i: T): T => tf.less(i, 3);
 
-/** What is built of ["a", "b"] and a condition, and what that is for a true and for a false one. */
+/** Programs of ["a", "b"] and a condition, with their results for a true and for a false one. */
 const CASES: Readonly<Record<string, readonly [Build, ifTrue: string[], ifFalse: string[]]>> = {
   "cond": [(x, p) => tf.cond(p, () => shout(x), () => x), ["a!", "b!"], ["a", "b"]],
   "cond, other bodies": [

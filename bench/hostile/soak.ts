@@ -2,16 +2,16 @@
 //
 //   deno task bench soak hostile [--minutes 30] [--phase-seconds 20]
 //
-// Every second phase is hostile: hostile/clients.ts attacks all servers in all its ways. Honest clients ask all the time, and each answer is
+// Every second phase is hostile: clients.ts attacks all servers in all its ways. Honest clients ask all the time, and each answer is
 // compared. At the end: how long the answers took in calm and in hostile phases, and the memory of the servers, minute by minute. The
 // 99th percentile may be three times as long among hostile clients, no honest answer may be wrong or missing, and memory must stay flat.
 
 import * as tf from "@weft/weft";
 import { DataServiceDispatcher, DataServiceWorker, Server } from "@weft/weft/distribute";
 import { saveModel } from "@weft/weft/tf";
-import type { Targets } from "./hostile/attack.ts";
-import { isCalm, type Phases } from "./hostile/phases.ts";
-import { Killable } from "./killable.ts";
+import type { Targets } from "./attack.ts";
+import { isCalm, type Phases } from "./phases.ts";
+import { Killable } from "../killable.ts";
 
 /** Milliseconds between two requests of an honest client. */
 const THINK_MS = 20;
@@ -38,7 +38,7 @@ async function makeModels(folder: string): Promise<void> {
   await saveModel(`${folder}/loop`, { signatures: { serving_default: loop } });
 }
 
-/** What the processes are that this program starts. */
+/** The processes that this program starts. */
 const ROLES: Readonly<Record<string, (target: string) => Promise<string>>> = {
   async server() {
     const server = new Server({ cluster: { worker: ["127.0.0.1:0"] } });
@@ -140,7 +140,7 @@ export async function hostile({ minutes, phaseMs }: HostileOptions): Promise<num
   await tf.setBackend("cpu");
   const folder = await Deno.makeTempDir({ prefix: "weft_soak_" }), file = import.meta.filename!;
   await makeModels(folder);
-  const command = new URL("../src/serve/mod.ts", import.meta.url).pathname;
+  const command = new URL("../../src/serve/mod.ts", import.meta.url).pathname;
   const models = ["mlp", "loop"].map((name) => `${folder}/${name}`);
   const started: Record<string, Killable> = {
     serve: Killable.program(command, ...models, "--port=0", "--device=cpu", "--timeout=2000"),
@@ -157,7 +157,7 @@ export async function hostile({ minutes, phaseMs }: HostileOptions): Promise<num
       Object.entries(started).map(([name, { said }]) => [name, portOf(said)]),
     ) as unknown as Targets;
     const phases = { start: Date.now() + 20_000, phaseMs };
-    const clients = new URL("hostile/clients.ts", import.meta.url).pathname;
+    const clients = new URL("clients.ts", import.meta.url).pathname;
     attackers = Killable.program(clients, JSON.stringify([targets, phases.start, phaseMs]));
     await attackers.ready();
     return await soak(targets, { started, attackers, phases, minutes });
