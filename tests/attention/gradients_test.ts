@@ -128,6 +128,31 @@ testOnDevices("dropout in the gradient of attention is that of the forward pass"
   await fused(() => Promise.resolve(near(run(), wanted, "fused")));
 });
 
+testOnDevices(
+  "gradients of keys that heads share by views are whole, whatever lay in their memory",
+  async () => {
+    const q = tf.tensor(noise("float32", [1, 4, 1, 16], 1)),
+      k = tf.tensor(noise("float32", [1, 2, 5, 16], 2)),
+      v = tf.tensor(noise("float32", [1, 2, 5, 16], 3));
+    const spread = (x: tf.Tensor): tf.Tensor =>
+      tf.reshape(tf.broadcastTo(tf.expandDims(x, 2), [1, 2, 2, 5, 16]), [1, 4, 5, 16]);
+    const loss = (q: tf.Tensor, k: tf.Tensor, v: tf.Tensor): tf.Tensor =>
+      tf.sum(tf.sin(tf.matMul(
+        tf.softmax(tf.matMul(q, spread(tf.concat([k], 2)), false, true)),
+        spread(tf.concat([v], 2)),
+      )));
+    const wanted = tf.grads(loss)([q, k, v]);
+    for (const x of wanted) await x.data();
+    await fused(async () => {
+      // Buffers of all sizes come back with other numbers in them.
+      const dirt = [128, 256, 320, 640, 1024].map((n) => tf.mul(tf.fill([n], 1e3), 1.5));
+      for (const x of dirt) await x.data();
+      tf.dispose(dirt);
+      near(tf.function((q: tf.Tensor) => tf.grads(loss)([q, k, v]))(q) as tf.Tensor[], wanted, "f");
+    });
+  },
+);
+
 testOnGpu("the gradient of attention never has all scores in memory", async () => {
   assert(await tf.setBackend("webgpu"));
   const heads = 4, length = 1024, depth = 8;

@@ -1,4 +1,5 @@
 /** Kernels that are loaded by the kinds of ops: what runs before they are there, and after. */
+// Runs alone: kernels are looked up before any other test has brought them.
 
 import { assertEquals } from "@std/assert";
 import * as tf from "@weft/weft";

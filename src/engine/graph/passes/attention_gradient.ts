@@ -217,10 +217,12 @@ class GradientFinder {
         JSON.stringify(place) === JSON.stringify(there);
     });
     if (
-      !same || given.some(({ of }, i) =>
-        of !== "query" &&
-        isUneven(placed.outer, places[at + 1 + i].outer, [places[1].outer, places[2].outer])
-      )
+      !same || given.some(({ of, root }, i) => {
+        if (of === "query") return false;
+        const { outer } = places[at + 1 + i], size = product.shape!.at(-1)! * depth;
+        return isUneven(placed.outer, outer, [places[1].outer, places[2].outer]) ||
+          size * countAlong(placed.outer, outer) !== sizeOf(root.outputs[0].shape as Shape);
+      })
     ) return null;
     const attention = attentionOf(
       {
@@ -386,6 +388,11 @@ function isUneven(
   operands: readonly (readonly number[])[],
 ): boolean {
   return outer.some((n, i) => n > 1 && sums[i] === 0 && operands.some((o) => o[i] !== 0));
+}
+
+/** Returns the number of places along axes with steps: rows that take others' place as queries of one key leave parts unwritten. */
+function countAlong(outer: readonly number[], steps: readonly number[]): number {
+  return outer.reduce((count, n, i) => steps[i] === 0 ? count : count * n, 1);
 }
 
 /** Returns the gradient of a product with its arguments as kernels give them: the scaled product, the masks, the score's gradient. */

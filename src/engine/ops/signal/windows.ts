@@ -134,6 +134,7 @@ export function kaiserWindow(windowLength: number, beta = 12): Tensor {
  * ```
  */
 export function kaiserBesselDerivedWindow(windowLength: number, beta = 12): Tensor {
+  wantNumber(windowLength, "windowLength", "kaiserBesselDerivedWindow");
   wantBeta(beta, "kaiserBesselDerivedWindow");
   if (windowLength % 2 !== 0) {
     throw new ValueError(
