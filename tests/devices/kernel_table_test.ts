@@ -12,7 +12,7 @@ import { cpuKernels } from "../../src/engine/devices/cpu/kernel_table.ts";
 import "../../src/engine/devices/cpu/lazy_kernels.ts";
 import { gpuKernels, gpuVariants } from "../../src/engine/devices/webgpu/kernel_table.ts";
 import { kernels } from "../../src/engine/kernels/common_kernels.ts";
-import { MODEL } from "../../tools/package/weigh.ts";
+import { MODEL } from "../../tools/package/small_model.ts";
 import { HAS_WEBGPU } from "../devices.ts";
 
 /** Runs `fn` as where no kernels of the CPU have been loaded. */

@@ -84,7 +84,7 @@ const SHOWN: Readonly<Record<string, readonly [make: () => unknown, text: string
   ],
   "a chain of transformations": [
     () => tf.train.chain(tf.train.transforms.clip(1), tf.train.transforms.scaleByLearningRate(2)),
-    "<Chain learningRate=2: 0 steps>",
+    "<Chain learningRate=2 parts=clip,scaleByLearningRate: 0 steps>",
   ],
   "a metric": [() => tf.metrics.precision(), "<tf.metrics.precision: truePositives [1], all [1]>"],
   "an optimizer of version 1": [

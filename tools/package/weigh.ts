@@ -11,6 +11,7 @@ import { brotliCompressSync } from "node:zlib";
 import { buildPackage } from "../build.ts";
 import { enterRoot } from "../files.ts";
 import { packageFolder } from "../npm.ts";
+import { MODEL } from "./small_model.ts";
 
 const TRAIN = (device: string) => `
   await tf.setBackend("${device}");
@@ -25,9 +26,6 @@ const TRAIN = (device: string) => `
   const after = (await loss().data())[0];
   console.log(after < first / 2 ? "learned" : "failed", tf.getBackend());`;
 
-/** A model with y = MatMul(x, w), as a file of ONNX has it. */
-export const MODEL =
-  "CAoSADpXChEKAXgKAXcSAXkiBk1hdE11bBIBZyoTCAIIARABQgF3SggAAABAAABAQFoUCgF4Eg8KDQgBEgkKAxIBbgoCCAJiFAoBeRIPCg0IARIJCgMSAW4KAggBQgQKABAV";
 const RUN = (provider: string) => `
   import { InferenceSession, Tensor } from "@weft/weft/ort";
   const model = Uint8Array.from(atob("${MODEL}"), (c) => c.charCodeAt(0));

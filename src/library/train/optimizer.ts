@@ -353,12 +353,19 @@ export abstract class Optimizer {
 
   /** Formats the settings and the number of steps. */
   toString(): string {
-    const textOf = (x: unknown) => typeof x === "function" && !("formula" in x) ? "f" : String(x);
-    const settings = Object.entries(this.getConfig()).map(([key, x]) => `${key}=${textOf(x)}`);
+    const settings = Object.entries(this.getConfig()).map(([key, x]) => `${key}=${settingText(x)}`);
     return `<${this.getClassName()} ${settings.join(" ")}: ${counted(this.iterations, "step")}>`;
   }
 }
 showAs(Optimizer);
+
+/** Formats a setting: functions without a formula as `f`, parts by their names. */
+function settingText(x: ConfigValue | SavedPart): string {
+  if (Array.isArray(x)) return x.map(settingText).join();
+  if (typeof x === "function" && !("formula" in x)) return "f";
+  if (typeof x !== "object") return String(x);
+  return "transform" in x ? x.transform : "className" in x ? x.className : String(x);
+}
 
 function variableOf(resource: Resource): Variable {
   const { variable } = resource as VariableState;
