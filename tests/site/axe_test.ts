@@ -7,10 +7,10 @@ import { Buffer } from "node:buffer";
 import type { Page } from "playwright-core";
 import { PAGES } from "../../examples/site/pages.ts";
 import { packageFolder } from "../../tools/npm.ts";
-import { some } from "../effort.ts";
+import { some, Turns } from "../effort.ts";
 import { folder, home, runProgram, test, textOf } from "./served.ts";
 
-/** The first and the third are taken as a rule. */
+/** Each page has its turn on one of them as a rule. */
 const SCREENS = [
   ["a desktop, light", { viewport: { width: 1280, height: 800 }, colorScheme: "light" }],
   ["a desktop, dark", { viewport: { width: 1280, height: 800 }, colorScheme: "dark" }],
@@ -177,8 +177,10 @@ const STATES: Readonly<Record<string, Readonly<Record<string, (page: Page) => Pr
     guides: { "all": (page) => page.waitForSelector("h1") },
   };
 
-for (const [screen, options] of some(SCREENS, 2)) {
-  for (const { name } of PAGES) {
+const turns = new Turns();
+
+for (const { name } of PAGES) {
+  for (const [screen, options] of turns.of(SCREENS)) {
     test(`axe finds nothing on the page ${name} on ${screen}`, async (page) => {
       await page.goto(`${home}/${name}.html?device=cpu`);
       for (const [state, enter] of Object.entries(STATES[name]!)) {
@@ -187,6 +189,8 @@ for (const [screen, options] of some(SCREENS, 2)) {
       }
     }, options);
   }
+}
+for (const [screen, options] of turns.of(SCREENS)) {
   test(`axe finds nothing in guides and reference on ${screen}`, async (page) => {
     const names = [...Deno.readDirSync(folder)].map(({ name }) => name)
       .filter((name) => /^(api|guide)_.*\.html$/.test(name)).sort();

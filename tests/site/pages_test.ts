@@ -13,7 +13,7 @@ import { folder, home, runProgram, test, textOf } from "./served.ts";
 const PAGES = SITE_PAGES.map(({ name }) => name);
 const PHONE = { viewport: { width: 360, height: 740 } };
 /** Most bytes of a page, compressed by brotli, without its data. */
-const WEIGHT = 494 * 1024;
+const WEIGHT = 468 * 1024;
 /** Data: digits, a trained network, texts of lessons. */
 const DATA = /\.bin$|\/models\/|\/lessons\//;
 

@@ -1,4 +1,5 @@
 /** Differences found by TensorFlow.js's programs: small arguments, scopes that look into objects, names of backends. */
+// Runs alone: TensorFlow.js keeps one engine, with its kernels and tensors, for all of a global scope.
 
 import * as tf from "@weft/weft/tfjs-core";
 import * as weft from "@weft/weft";

@@ -1,4 +1,5 @@
 /** A page that trains TensorFlow.js's layers on Weft by one line of its import map, and keeps models in the browser's stores. */
+// Runs alone: TensorFlow.js keeps one engine, with its kernels and tensors, for all of a global scope.
 import { putPackage } from "../built.ts";
 
 import { assert, assertEquals } from "@std/assert";

@@ -1,4 +1,5 @@
 /** Steps of TensorFlow.js's layers through `tf.function`: the numbers of op by op, and which models run so. */
+// Runs alone: TensorFlow.js keeps one engine, with its kernels and tensors, for all of a global scope.
 
 import * as tf from "@weft/weft/tfjs-core";
 import { trace } from "@weft/weft";

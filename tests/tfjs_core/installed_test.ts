@@ -1,4 +1,5 @@
 /** The ways to put Weft in the place of `@tensorflow/tfjs-core`: one line of an import map, and npm's `overrides`. */
+// Runs alone: TensorFlow.js keeps one engine, with its kernels and tensors, for all of a global scope.
 import { putPackage } from "../built.ts";
 
 import { assertEquals } from "@std/assert";

@@ -1,4 +1,5 @@
 /** Gradients with respect to integers and booleans are those of TensorFlow.js, op by op. */
+// Runs alone: TensorFlow.js keeps one engine, with its kernels and tensors, for all of a global scope.
 
 import * as weft from "@weft/weft";
 import {

@@ -1,4 +1,5 @@
 /** `tf.io` of the TensorFlow.js entry: bytes of weights, handlers of memory, files, servers and local storage. */
+// Runs alone: TensorFlow.js keeps one engine, with its kernels and tensors, for all of a global scope.
 
 // First: whichever is loaded first is the engine that bundled copies of TensorFlow.js find.
 import * as tfjs from "@tensorflow/tfjs-core";

@@ -1,4 +1,5 @@
 /** `engine().runKernel` gives what TensorFlow.js's kernels give, for each of them. */
+// Runs alone: TensorFlow.js keeps one engine, with its kernels and tensors, for all of a global scope.
 
 import * as tfjs from "@tensorflow/tfjs-core";
 import "@tensorflow/tfjs-backend-cpu";

@@ -1,4 +1,5 @@
 /** TensorFlow.js's layers, data and converter, unmodified over Weft: training, saving, loading, pipelines. */
+// Runs alone: TensorFlow.js keeps one engine, with its kernels and tensors, for all of a global scope.
 
 import * as tf from "@weft/weft/tfjs-core";
 import { assert, assertEquals } from "@std/assert";

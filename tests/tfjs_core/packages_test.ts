@@ -1,4 +1,5 @@
 /** Packages that are built on TensorFlow.js, unmodified over Weft: they tell what they tell over TensorFlow.js. */
+// Runs alone: TensorFlow.js keeps one engine, with its kernels and tensors, for all of a global scope.
 
 import { assert } from "@std/assert";
 import { stop } from "esbuild";

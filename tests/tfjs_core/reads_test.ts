@@ -1,4 +1,5 @@
 /** Reads and scopes as TensorFlow.js 4.22 has them; what is wanted was read from it, on its CPU backend. */
+// Runs alone: TensorFlow.js keeps one engine, with its kernels and tensors, for all of a global scope.
 import * as tf from "@weft/weft/tfjs-core";
 import { assertEquals } from "@std/assert";
 import { stub } from "@std/testing/mock";

@@ -1,4 +1,5 @@
 /** Kernels that a package makes of ops and registers for TensorFlow.js's backends, as nanogpt does. */
+// Runs alone: TensorFlow.js keeps one engine, with its kernels and tensors, for all of a global scope.
 
 import * as tf from "@weft/weft/tfjs-core";
 import { assertEquals } from "@std/assert";

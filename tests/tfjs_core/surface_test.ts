@@ -1,4 +1,5 @@
 /** Every name of `@tensorflow/tfjs-core` is there, of the same kind, in its namespaces too. */
+// Runs alone: TensorFlow.js keeps one engine, with its kernels and tensors, for all of a global scope.
 
 // First: whichever is loaded first is the engine that bundled copies of TensorFlow.js find.
 import * as tfjs from "@tensorflow/tfjs-core";

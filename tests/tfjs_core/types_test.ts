@@ -1,4 +1,5 @@
 /** Programs as TensorFlow.js's users write them type-check unchanged, with each TypeScript that they may have. */
+// Runs alone: TensorFlow.js keeps one engine, with its kernels and tensors, for all of a global scope.
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { buildTfjsCore } from "../../tools/package/stand_ins.ts";

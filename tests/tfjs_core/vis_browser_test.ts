@@ -1,4 +1,5 @@
 /** tfjs-vis in a page, unmodified over Weft: it shows what it shows over TensorFlow.js. */
+// Runs alone: TensorFlow.js keeps one engine, with its kernels and tensors, for all of a global scope.
 
 import { assert, assertEquals } from "@std/assert";
 import { stop } from "esbuild";
