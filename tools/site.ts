@@ -25,7 +25,7 @@ const FOLDER = "dist-site";
 /** Modules that pages and workers begin with, which may use all of the library. */
 const ENTRIES = [
   ...["playground", "program_worker", "inside", "speed", "speed_worker", "tfjs", "jax", "weft"],
-  ...["reading/reference", "reading/ops", "models/models", "models/models_worker"],
+  ...["reading/reference", "reading/ops", "models/models", "models/models_worker", "home/index"],
 ];
 
 /** Pages that load what they name: each is built by itself, for of what several name all would load everything. */

@@ -31,10 +31,17 @@ import {
   type Rows,
   sumsOf,
 } from "./attention_form.ts";
-import { adjointOf, isProduct, isTurn, Match, type Scores, scoresOf } from "./attention_match.ts";
+import {
+  adjointOf,
+  isHeadsFirst,
+  isProduct,
+  isTurn,
+  Match,
+  type Scores,
+  scoresOf,
+} from "./attention_match.ts";
 import type { Joined } from "./clusters.ts";
 import { coefficientOf } from "./linear.ts";
-import { integersOf } from "./patterns.ts";
 import { type PassTarget, type Uses, usesOf } from "./pointwise_nodes.ts";
 import { viewsOf } from "./strides.ts";
 
@@ -370,11 +377,6 @@ class GradientFinder {
     const rows = queriesOf(other, [...batch, value.shape!.at(-2)!], depth);
     return of === "value" ? unscaled(rows) : rows;
   }
-}
-
-/** True for `[batch, time, heads, depth]` that becomes `[batch, heads, time, depth]`. */
-function isHeadsFirst({ def, inputs }: IrNode): boolean {
-  return def.name === "Transpose" && integersOf(inputs[1])?.join() === "0,2,1,3";
 }
 
 function unscaled(rows: Rows | null): Rows | null {

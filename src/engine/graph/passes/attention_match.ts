@@ -171,3 +171,8 @@ export function constantOf({ op, args, value }: Expr): number | null {
   if (op === "const") return value!;
   return op === "cast" || op === "keep" ? constantOf(args[0]) : null;
 }
+
+/** True for `[batch, time, heads, depth]` that becomes `[batch, heads, time, depth]`. */
+export function isHeadsFirst({ def, inputs }: IrNode): boolean {
+  return def.name === "Transpose" && integersOf(inputs[1])?.join() === "0,2,1,3";
+}
