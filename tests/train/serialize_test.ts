@@ -30,7 +30,8 @@ const OPTIMIZERS: Record<string, () => tf.Optimizer> = {
 
 const WITH_FUNCTIONS: Record<string, () => tf.Optimizer> = {
   "a schedule": () => tf.train.chain(t.scaleByLearningRate(schedules.cosineDecay(0.5, 4))),
-  "a schedule of scale": () => tf.train.chain(t.scaleBySchedule((n: tf.Tensor) => tf.div(-1, tf.add(n, 1)))),
+  "a schedule of scale": () =>
+    tf.train.chain(t.scaleBySchedule((n: tf.Tensor) => tf.div(-1, tf.add(n, 1)))),
   masked: () =>
     tf.train.chain(t.masked(t.masked(t.scaleByAdam(), isBias), () => true), t.scale(-0.25)),
   stateless: () => tf.train.chain(t.stateless((u) => tf.mul(u, -0.25))),
