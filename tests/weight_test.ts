@@ -22,7 +22,7 @@ const ALL_CPU = ["images", "selections", "sequences", "vectors", "windows"];
 const PAGE: Readonly<Record<string, Limits>> = {
   add: { first: 43, whole: 86, loads: ["vectors"] },
   mlp: { first: 90, whole: 131, loads: ["vectors"] },
-  mlp_webgpu: { first: 90, whole: 146, loads: ["webgpu_device"] },
+  mlp_webgpu: { first: 90, whole: 148, loads: ["webgpu_device"] },
   ort: { first: 308, whole: 349, loads: ["vectors"] },
   ort_webgpu: { first: 308, whole: 411, loads: ["webgpu_device", "window_kernels"] },
   all: { first: 307, whole: 395, loads: ALL_CPU },

@@ -286,3 +286,17 @@ function maskOf({ value, shape }: Mask): MaskRows | null {
   }
   return null;
 }
+
+/** True where keys or values differ along an axis that their gradient is summed over. */
+export function isUneven(
+  outer: readonly number[],
+  sums: readonly number[],
+  operands: readonly (readonly number[])[],
+): boolean {
+  return outer.some((n, i) => n > 1 && sums[i] === 0 && operands.some((o) => o[i] !== 0));
+}
+
+/** Returns the number of places along axes with steps: rows that take others' place as queries of one key leave parts unwritten. */
+export function countAlong(outer: readonly number[], steps: readonly number[]): number {
+  return outer.reduce((count, n, i) => steps[i] === 0 ? count : count * n, 1);
+}

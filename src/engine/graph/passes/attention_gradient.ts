@@ -21,6 +21,8 @@ import type { IrGraph, IrNode, IrValue } from "../ir.ts";
 import { addedNode, isLoaded } from "./added.ts";
 import {
   attentionOf,
+  countAlong,
+  isUneven,
   matricesOf,
   ofHeads,
   ofRows,
@@ -381,20 +383,6 @@ class GradientFinder {
 
 function unscaled(rows: Rows | null): Rows | null {
   return rows?.scale === 1 ? rows : null;
-}
-
-/** True where keys or values differ along an axis that their gradient is summed over. */
-function isUneven(
-  outer: readonly number[],
-  sums: readonly number[],
-  operands: readonly (readonly number[])[],
-): boolean {
-  return outer.some((n, i) => n > 1 && sums[i] === 0 && operands.some((o) => o[i] !== 0));
-}
-
-/** Returns the number of places along axes with steps: rows that take others' place as queries of one key leave parts unwritten. */
-function countAlong(outer: readonly number[], steps: readonly number[]): number {
-  return outer.reduce((count, n, i) => steps[i] === 0 ? count : count * n, 1);
 }
 
 /** Returns the gradient of a product with its arguments as kernels give them: the scaled product, the masks, the score's gradient. */
