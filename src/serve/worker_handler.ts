@@ -123,8 +123,11 @@ export function answerFrom(handler: Handler): void {
     running.set(id, controller);
     // A body that is a stream wants this member, which not all types of requests know.
     const init = { method, headers, body, signal: controller.signal, duplex: "half" };
-    const response = await handler.fetch(new Request(url, init as RequestInit));
+    const request = new Request(url, init as RequestInit);
+    const response = await handler.fetch(request);
     running.delete(id);
+    // A stream that came from the other side is held by both until it ends.
+    if (!request.bodyUsed) request.body?.cancel().catch(() => {});
     const bytes = new Uint8Array(await response.arrayBuffer());
     scope.postMessage(
       {

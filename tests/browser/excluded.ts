@@ -8,6 +8,7 @@ export const EXCLUDED: Readonly<Record<string, string>> = {
   "tests/mutate_test.ts": "tests our tools",
   "tests/programs/": "reads TensorFlow's results from a file",
   "tests/distribute/": "serves TensorFlow's protocol, which wants a server's platform",
+  "tests/core/entry_lines_test.ts": "loads entries for servers too",
   "tests/core/caller_lines_test.ts":
     "looks for its own lines in stacks, and a bundle has no other; tests/package_test.ts looks for a page's",
   "tests/devices/cpu/oracle_test.ts":
