@@ -2,6 +2,7 @@
  * The kernels' requirements of an adapter, checked as data without one: no plan may exceed its limits, and every
  * variant must be used.
  */
+// Runs alone: it counts the variants of all registered ops, and other tests register their own.
 
 import { assertEquals } from "@std/assert";
 import "@weft/weft";
