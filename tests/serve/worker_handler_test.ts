@@ -136,3 +136,16 @@ Deno.test("workerHandler() refuses a worker that fails, and wrong options", asyn
   await assertRejects(() => workerHandler(worker, wrong), tf.ValueError, "timeoutMs 0");
   worker.terminate();
 });
+
+Deno.test("workerHandler() gives back bodies that no handler reads", () =>
+  withHandler(async ({ fetch }) => {
+    let giveBack = (): void => {};
+    const given = new Promise<void>((resolve) => giveBack = resolve);
+    const body = new ReadableStream({
+      pull: (to) => to.enqueue(new Uint8Array(1000)),
+      cancel: () => giveBack(),
+    });
+    const init = { method: "POST", headers, body, duplex: "half" };
+    assertEquals((await fetch(new Request(`${home}/nowhere`, init as RequestInit))).status, 404);
+    await given;
+  }));

@@ -44,7 +44,8 @@ function keyOf(def: OpDef, { specs, hosts, attrs, device }: LaunchRequest): stri
     if (host === undefined) continue;
     const kind = typeof host.data[0];
     if (host.size > MOST_VALUES || kind === "string" || kind === "object") return null;
-    key += `=${host.data}`;
+    // Texts of arrays have no sign of zero.
+    key += `=${Array.from(host.data as ArrayLike<number>, valueKey)}`;
   }
   for (const name in attrs) {
     const text = name === "_fusion" ? fusionKey(attrs._fusion as Fusion) : valueKey(attrs[name]);
