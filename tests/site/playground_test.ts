@@ -26,6 +26,8 @@ for (const [device, where] of [["cpu", "the CPU"], ["webgpu", "WebGPU"]] as cons
       assertMatch((await page.textContent("#output"))!, /\d/, name);
       assertEquals(await page.locator("#output .error").count(), 0, name);
       const hasGraph = /tf\.(function|Graph)\(|numpyFunction/.test(text);
+      // What folds scopes is loaded for a large graph, whose picture comes after the status.
+      if (hasGraph) await page.waitForSelector("#picture svg");
       assertEquals(await page.locator("#picture svg").count(), hasGraph ? 1 : 0, name);
     }
   });
