@@ -11,7 +11,7 @@ import { addedNode, isLoaded } from "./added.ts";
 import { formOf } from "./attention_form.ts";
 import { fuseGradients } from "./attention_gradient.ts";
 import { adjointOf, isProduct, isTurn, Match, scoresOf } from "./attention_match.ts";
-import type { Joined } from "./clusters.ts";
+import { type Joined, SeparateJoins } from "./clusters.ts";
 import { mayJoin } from "./cse.ts";
 import { joined, type PassTarget, usesOf } from "./pointwise_nodes.ts";
 
@@ -33,7 +33,8 @@ export function fuseAttention(ir: IrGraph, target: PassTarget): IrGraph {
   const { readers, held } = usesOf(ir);
   const isWorth = (scores: number): boolean =>
     scores > 0 && (target === "GPU" || scores >= attentionOptions.leastOnCpu);
-  const joins: Joined[] = fuseGradients(ir, { target, isWorth });
+  const separate = new SeparateJoins();
+  const joins: Joined[] = fuseGradients(ir, { target, isWorth, separate });
   const taken = new Set(joins.flatMap(({ members }) => [...members]));
   const isInner = (node: IrNode, members: ReadonlySet<IrNode>): boolean =>
     !taken.has(node) && !held.has(node) && readers.get(node)!.every((r) => members.has(r));
@@ -45,8 +46,10 @@ export function fuseAttention(ir: IrGraph, target: PassTarget): IrGraph {
     const { members, node, scores } = match;
     if (!isWorth(scores)) continue;
     if (![...members].every((n) => n === root || isInner(n, members))) continue;
+    const join = { members, node, outputs: [...root.outputs, ...node.outputs] };
+    if (!separate.add([join])) continue;
     for (const n of members) taken.add(n);
-    joins.push({ members, node, outputs: [...root.outputs, ...node.outputs] });
+    joins.push(join);
   }
   return joins.length === 0 ? ir : withoutIdle(joined(ir, joins));
 }

@@ -42,7 +42,7 @@ import {
   type Scores,
   scoresOf,
 } from "./attention_match.ts";
-import type { Joined } from "./clusters.ts";
+import type { Joined, SeparateJoins } from "./clusters.ts";
 import { coefficientOf } from "./linear.ts";
 import { type PassTarget, type Uses, usesOf } from "./pointwise_nodes.ts";
 import { viewsOf } from "./strides.ts";
@@ -55,6 +55,8 @@ interface Options {
   readonly target: PassTarget;
   /** True where so many scores are worth an op of their own. */
   readonly isWorth: (scores: number) => boolean;
+  /** The joins of the graph so far. */
+  readonly separate: SeparateJoins;
 }
 
 /** Returns the joins of all attentions with gradients: two ops for each. */
@@ -73,6 +75,7 @@ export function fuseGradients(ir: IrGraph, options: Options): Joined[] {
       !taken.has(n) && (results.has(n) && n.def.name !== "Softmax" ||
         !uses.held.has(n) && uses.readers.get(n)!.every((r) => members.has(r)));
     if (![...members].every(isInner) || needsItself(joins, members, order)) return [];
+    if (!options.separate.add(joins)) return [];
     for (const n of members) taken.add(n);
     return joins;
   });

@@ -98,6 +98,25 @@ export interface Joined {
   readonly outputs: readonly IrValue[];
 }
 
+/** Joins of which none reads a value that another computes within itself: views let a join read what lies before its neighbour's result. */
+export class SeparateJoins {
+  readonly #inner = new Set<IrValue>();
+  readonly #read = new Set<IrValue>();
+
+  /** Adds joins that belong together; false where they cannot stand beside those that are there. */
+  add(joins: readonly Joined[]): boolean {
+    const outputs = new Set(joins.flatMap((join) => join.outputs));
+    const inner = joins.flatMap(({ members }) => [...members].flatMap((n) => n.outputs))
+      .filter((v) => !outputs.has(v));
+    const read = joins.flatMap(({ node }) => node.inputs), own = new Set(inner);
+    if (inner.some((v) => this.#read.has(v))) return false;
+    if (read.some((v) => own.has(v) || this.#inner.has(v))) return false;
+    for (const v of inner) this.#inner.add(v);
+    for (const v of read) this.#read.add(v);
+    return true;
+  }
+}
+
 /** Returns the nodes that a cluster's members wait for. */
 function waitsOfJoined({ members, node }: Joined): IrNode[] {
   const inside = new Set(members), waits = new Set(node.controls);
