@@ -37,8 +37,8 @@ const nameOf = (provider: string | ProviderOptions): string =>
   typeof provider === "string" ? provider : provider.name;
 
 /**
- * Returns the backend of the first available provider, and the options with the providers that it serves. Rejects with
- * `Error` if none is available; those that are not are reported on the console.
+ * Returns the backend of the first available provider, and the options with the providers that it serves; the default one where
+ * none is asked for. Rejects with `Error` if none is available; those that are asked for and are not are reported on the console.
  */
 export async function chooseBackend(
   options: SessionOptions,
@@ -55,6 +55,7 @@ export async function chooseBackend(
     }
     backend ??= found!.backend;
     if (found!.backend === backend) served.add(name);
+    if (asked.length === 0) break;
   }
   if (backend === null) {
     const list = failures.map(([name, why]) => `[${name}] ${why}`).join(", ");

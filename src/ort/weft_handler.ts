@@ -5,6 +5,7 @@ import {
   cpuDevice,
   defaultDevice,
   getBackend,
+  hasGpu,
   ready,
   setBackend,
 } from "../engine/runtime/devices/devices.ts";
@@ -193,8 +194,9 @@ const onCpu = {
 };
 
 const onGpu = {
+  // A session alone makes it the default device: a provider that is available may still be the second choice.
   async init(): Promise<void> {
-    if (!await setBackend("webgpu")) throw new Error("no WebGPU adapter was found");
+    if (!await hasGpu()) throw new Error("no WebGPU adapter was found");
   },
   async createInferenceSessionHandler(model: string | Uint8Array, options?: SessionOptions) {
     if (getBackend() !== "webgpu") await setBackend("webgpu");

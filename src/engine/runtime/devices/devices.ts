@@ -196,6 +196,11 @@ export async function setBackend(name: "webgpu" | "cpu"): Promise<boolean> {
   return true;
 }
 
+/** True where there is a GPU, whichever device is the default. */
+export async function hasGpu(): Promise<boolean> {
+  return await probe() !== null;
+}
+
 /** Returns the name of the default device's backend. */
 export function getBackend(): "webgpu" | "cpu" {
   return defaultDevice().type === "GPU" ? "webgpu" : "cpu";
