@@ -1236,6 +1236,14 @@ export interface MatmulColumnsFew {
   readonly slices: number;
   /** Axes of the loop over products; 0 for one product. */
   readonly batchRank: number;
+  /** The rows of A are normalized first. */
+  readonly norm: boolean;
+  /** A is read four at a time. */
+  readonly wideA: boolean;
+  /** Adds the parts of a row: 0 each invocation has all of it, 1 in a subgroup, 2 in a workgroup. */
+  readonly add: number;
+  /** Invocations that share a row; a power of two. */
+  readonly lanesOfRow: number;
   /** The epilogue, as a function that gives what is stored for a sum. */
   readonly finish?: string | undefined;
 }
@@ -1244,20 +1252,41 @@ export interface MatmulColumnsFew {
 export const MATMUL_COLUMNS_FEW: Shader<MatmulColumnsFew> = {
   name: "matmul_columns_few",
   of(g) {
-return [[g.a, g.b, g.c, g.acc, g.wideB, g.wideC, g.half, g.rows, g.columns, g.slices, g.batchRank, g.finish], () => {
+return [[g.a, g.b, g.c, g.acc, g.wideB, g.wideC, g.half, g.rows, g.columns, g.slices, g.batchRank, g.norm, g.wideA, g.add, g.lanesOfRow, g.finish], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
 const threads: number = g.columns * g.slices;
 const parts: number = g.columns * g.slices * g.rows;
+const threadsOfRow: number = Math.max(1, g.lanesOfRow);
 const load_a = (x: string): string => !g.half ? `${x}` : `f32(${x})`;
 const load_b = (x: string): string => !g.half ? `${x}` : g.wideB ? `vec4<f32>(${x})` : `f32(${x})`;
+const load_x = (x: string): string => !g.half ? `${x}` : g.wideA ? `vec4<f32>(${x})` : `f32(${x})`;
+const four_of = (x: string): string => g.wideA ? `dot(${x}, vec4<f32>(1.0))` : `${x}`;
+const count_of = (k: string): string => g.wideA ? `f32(${k} * 4u)` : `f32(${k})`;
 inputs.push(`${g.a}`, `${g.b}`);
 outputs.push(`${g.c}`);
 params.push("m", "n", "k", "amstep", "akstep", "ldb", "ldc", "abase", "bbase", "cbase", "cz", "col0", "zbase", "accumulate");
+if (g.norm) {
+params.push("epsilon:f32");
+}
 for (let d = 0; d < g.batchRank; d++) {
 params.push(`bd_${d}`, `ba_${d}`, `bb_${d}`);
 }
 prelude += `var<workgroup> part: array<vec4<${g.acc}>, ${parts}u>;\n`;
+if (g.norm) {
+if (g.add === 2) {
+prelude += `var<workgroup> held: array<f32, ${threadsOfRow}u>;\n`;
+}
+prelude += `fn whole(x: f32, lidx: u32) -> f32 {\n`;
+if (g.add === 2) {
+prelude += `held[lidx] = x;\nworkgroupBarrier();\nfor (var half = ${threadsOfRow}u / 2u; half > 0u; half /= 2u) {\nif (lidx < half) { held[lidx] += held[lidx + half]; }\nworkgroupBarrier();\n}\nlet sum = held[0];\nworkgroupBarrier();\nreturn sum;\n`;
+} else if (g.add === 1) {
+prelude += `return subgroupAdd(x);\n`;
+} else {
+prelude += `return x;\n`;
+}
+prelude += `}\nfn statistics(at: u32, k: u32, lidx: u32) -> vec3<f32> {\nvar total = 0.0;\nfor (var c = lidx % ${threadsOfRow}u; c < k; c += ${threadsOfRow}u) { total += ${four_of(`${load_x(`in0[at + c]`)}`)}; }\nlet mean = whole(total, lidx) / ${count_of(`k`)};\nvar rest = 0.0;\nvar square = 0.0;\nfor (var c = lidx % ${threadsOfRow}u; c < k; c += ${threadsOfRow}u) {\nlet d = ${load_x(`in0[at + c]`)} - mean;\nrest += ${four_of(`d`)};\nsquare += ${four_of(`d * d`)};\n}\nlet left = whole(rest, lidx) / ${count_of(`k`)};\nlet variance = whole(square, lidx) / ${count_of(`k`)} - left * left;\nreturn vec3<f32>(mean, left, inverseSqrt(max(variance, 0.0) + p.epsilon));\n}\n`;
+}
 if (g.finish !== undefined) prelude += g.finish === "" ? "" : g.finish + "\n"; else {
 prelude += `fn finish(v: vec4<f32>, at: u32, column: u32) -> ${g.c} { return v; }\n`;
 }
@@ -1306,6 +1335,11 @@ body += `let bi_${e} = p.bbase + zb + min(c * 4u + ${e}u, p.n - 1u);\n`;
 for (let i = 0; i < g.rows; i++) {
 body += `let ai_${i} = p.abase + za + min(${i}u, p.m - 1u) * p.amstep;\n`;
 }
+if (g.norm) {
+for (let i = 0; i < g.rows; i++) {
+body += `let n_${i} = statistics(ai_${i}, p.k, lidx);\n`;
+}
+}
 for (let i = 0; i < g.rows; i++) {
 body += `var s_${i} = vec4<${g.acc}>();\n`;
 }
@@ -1327,9 +1361,18 @@ if (!g.wideB) {
 body += `let b_${q} = vec4(${load_b(`in1[bi_0 + k_${q} * p.ldb]`)}, ${load_b(`in1[bi_1 + k_${q} * p.ldb]`)}, ${load_b(`in1[bi_2 + k_${q} * p.ldb]`)}, ${load_b(`in1[bi_3 + k_${q} * p.ldb]`)});\n`;
 }
 }
+if (g.norm) {
+for (let q = 0; q < count; q++) {
+body += `let g_${q} = ${load_a(`in2[k_${q}]`)}; let h_${q} = ${load_a(`in3[k_${q}]`)};\n`;
+for (let i = 0; i < g.rows; i++) {
+body += `s_${i} += ((${load_a(`in0[ai_${i} + k_${q}]`)} - n_${i}.x - n_${i}.y) * n_${i}.z * g_${q} + h_${q}) * b_${q};\n`;
+}
+}
+} else {
 for (let q = 0; q < count; q++) {
 for (let i = 0; i < g.rows; i++) {
 body += `s_${i} += ${load_a(`in0[ai_${i} + k_${q} * p.akstep]`)} * b_${q};\n`;
+}
 }
 }
 body += `}\n`;
@@ -1393,6 +1436,14 @@ export interface MatmulDot {
   readonly lanes: number;
   /** Axes of the loop over products; 0 for one product. */
   readonly batchRank: number;
+  /** The vectors are rows of A that are normalized first. */
+  readonly norm: boolean;
+  /** A is read four at a time. */
+  readonly wideA: boolean;
+  /** Adds the parts of a row: 0 each invocation has all of it, 1 in a subgroup, 2 in a workgroup. */
+  readonly add: number;
+  /** Invocations that share a row; a power of two. */
+  readonly lanesOfRow: number;
   /** The epilogue, as a function that gives what is stored for a sum. */
   readonly finish?: string | undefined;
 }
@@ -1401,22 +1452,43 @@ export interface MatmulDot {
 export const MATMUL_DOT: Shader<MatmulDot> = {
   name: "matmul_dot",
   of(g) {
-return [[g.element, g.c, g.acc, g.sum, g.matrixIsB, g.wide, g.half, g.rows, g.vectors, g.threads, g.lanes, g.batchRank, g.finish], () => {
+return [[g.element, g.c, g.acc, g.sum, g.matrixIsB, g.wide, g.half, g.rows, g.vectors, g.threads, g.lanes, g.batchRank, g.norm, g.wideA, g.add, g.lanesOfRow, g.finish], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
 const turns: number = g.lanes > 1 ? 4 : 1;
 const rowsOfGroup: number = g.threads / g.lanes * g.rows;
 const parts: number = g.threads * g.rows * g.vectors;
+const threadsOfRow: number = Math.max(1, g.lanesOfRow);
 const load = (x: string): string => !g.half ? `${x}` : g.wide ? `vec4<f32>(${x})` : `f32(${x})`;
 const total = (s: string): string => g.wide ? `${s}.x + ${s}.y + ${s}.z + ${s}.w` : `${s}`;
+const load_x = (x: string): string => !g.half ? `${x}` : g.wideA ? `vec4<f32>(${x})` : `f32(${x})`;
+const four_of = (x: string): string => g.wideA ? `dot(${x}, vec4<f32>(1.0))` : `${x}`;
+const count_of = (k: string): string => g.wideA ? `f32(${k} * 4u)` : `f32(${k})`;
 inputs.push(`${g.element}`, `${g.element}`);
 outputs.push(`${g.c}`);
 params.push("rows", "k", "ldx", "ldv", "abase", "bbase", "cbase", "cz", "rstep", "vstep", "col0", "zbase", "accumulate");
+if (g.norm) {
+params.push("epsilon:f32");
+}
 for (let d = 0; d < g.batchRank; d++) {
 params.push(`bd_${d}`, `ba_${d}`, `bb_${d}`);
 }
 if (g.lanes > 1) {
 prelude += `var<workgroup> part: array<${g.acc}, ${parts}u>;\n`;
+}
+if (g.norm) {
+if (g.add === 2) {
+prelude += `var<workgroup> held: array<f32, ${threadsOfRow}u>;\n`;
+}
+prelude += `fn whole(x: f32, lidx: u32) -> f32 {\n`;
+if (g.add === 2) {
+prelude += `held[lidx] = x;\nworkgroupBarrier();\nfor (var half = ${threadsOfRow}u / 2u; half > 0u; half /= 2u) {\nif (lidx < half) { held[lidx] += held[lidx + half]; }\nworkgroupBarrier();\n}\nlet sum = held[0];\nworkgroupBarrier();\nreturn sum;\n`;
+} else if (g.add === 1) {
+prelude += `return subgroupAdd(x);\n`;
+} else {
+prelude += `return x;\n`;
+}
+prelude += `}\nfn statistics(at: u32, k: u32, lidx: u32) -> vec3<f32> {\nvar total = 0.0;\nfor (var c = lidx % ${threadsOfRow}u; c < k; c += ${threadsOfRow}u) { total += ${four_of(`${load_x(`in0[at + c]`)}`)}; }\nlet mean = whole(total, lidx) / ${count_of(`k`)};\nvar rest = 0.0;\nvar square = 0.0;\nfor (var c = lidx % ${threadsOfRow}u; c < k; c += ${threadsOfRow}u) {\nlet d = ${load_x(`in0[at + c]`)} - mean;\nrest += ${four_of(`d`)};\nsquare += ${four_of(`d * d`)};\n}\nlet left = whole(rest, lidx) / ${count_of(`k`)};\nlet variance = whole(square, lidx) / ${count_of(`k`)} - left * left;\nreturn vec3<f32>(mean, left, inverseSqrt(max(variance, 0.0) + p.epsilon));\n}\n`;
 }
 if (g.finish !== undefined) prelude += g.finish === "" ? "" : g.finish + "\n"; else {
 prelude += `fn finish(v: ${g.acc}, at: u32, column: u32) -> ${g.c} { return v; }\n`;
@@ -1470,6 +1542,11 @@ for (let j = 0; j < g.vectors; j++) {
 body += `let v_${j} = p.bbase + zb + ${j}u * p.ldv;\n`;
 }
 }
+if (g.norm) {
+for (let j = 0; j < g.vectors; j++) {
+body += `let n_${j} = statistics(v_${j}, p.k, lidx);\n`;
+}
+}
 for (let i = 0; i < g.rows; i++) {
 for (let j = 0; j < g.vectors; j++) {
 body += `var s_${i}_${j} = ${g.sum}();\n`;
@@ -1490,8 +1567,15 @@ if (g.matrixIsB) {
 for (let i = 0; i < g.rows; i++) {
 body += `let m_${i}_${q} = ${load(`in1[x_${i} + k_${q}]`)};\n`;
 }
+if (g.norm) {
+body += `let g_${q} = ${load(`in2[k_${q}]`)}; let h_${q} = ${load(`in3[k_${q}]`)};\n`;
+for (let j = 0; j < g.vectors; j++) {
+body += `let w_${j}_${q} = (${load(`in0[v_${j} + k_${q}]`)} - n_${j}.x - n_${j}.y) * n_${j}.z * g_${q} + h_${q};\n`;
+}
+} else {
 for (let j = 0; j < g.vectors; j++) {
 body += `let w_${j}_${q} = ${load(`in0[v_${j} + k_${q}]`)};\n`;
+}
 }
 } else {
 for (let i = 0; i < g.rows; i++) {
@@ -1703,6 +1787,16 @@ export interface MatmulRegister {
   readonly split: boolean;
   /** Axes of the loop over products; 0 for one product. */
   readonly batchRank: number;
+  /** The rows of A, ROWS at most, are normalized first. */
+  readonly norm: boolean;
+  /** A is read four at a time along its last axis. */
+  readonly wideA: boolean;
+  /** Elements are f16, which are computed with in f32. */
+  readonly half: boolean;
+  /** Adds the parts of a row: 0 each invocation has all of it, 1 in a subgroup, 2 in a workgroup. */
+  readonly add: number;
+  /** Invocations that share a row; a power of two. */
+  readonly lanesOfRow: number;
   /** Lanes of a row of lanes that load together; 0 where each loads its own. */
   readonly across: number;
   /** Results are stored four columns at a time. */
@@ -1711,10 +1805,6 @@ export interface MatmulRegister {
   readonly accumulate: boolean;
   /** A is stored `[k, m]`. */
   readonly transA: boolean;
-  /** A is read four at a time along its last axis. */
-  readonly wideA: boolean;
-  /** Elements are f16, which are computed with in f32. */
-  readonly half: boolean;
   /** B is stored `[n, k]`. */
   readonly transB: boolean;
   /** B is read four at a time along its last axis. */
@@ -1729,15 +1819,20 @@ export interface MatmulRegister {
 export const MATMUL_REGISTER: Shader<MatmulRegister> = {
   name: "matmul_register",
   of(g) {
-return [[g.a, g.b, g.c, g.acc, g.rows, g.vecs, g.lanes, g.tail, g.split, g.batchRank, g.across, g.wideC, g.accumulate, g.transA, g.wideA, g.half, g.transB, g.wideB, g.skewB, g.finish], () => {
+return [[g.a, g.b, g.c, g.acc, g.rows, g.vecs, g.lanes, g.tail, g.split, g.batchRank, g.norm, g.wideA, g.half, g.add, g.lanesOfRow, g.across, g.wideC, g.accumulate, g.transA, g.transB, g.wideB, g.skewB, g.finish], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
 const least: number = g.tail ? 1 : 4;
+const threadsOfRow: number = Math.max(1, g.lanesOfRow);
 const acrossShift: number = Math.log2(Math.max(1, g.across));
 const acrossMask: number = g.across - 1;
 const units: number = g.wideA && g.transA ? g.rows / 4 : g.rows;
 const steps: number = g.wideA && !g.transA ? 1 : 4;
+const load_n = (x: string): string => !g.half ? `${x}` : g.wideA ? `vec4<f32>(${x})` : `f32(${x})`;
 const slice = (z: string, zs: string): string => g.split ? `${zs}` : `${z}`;
+const load_x = (x: string): string => !g.half ? `${x}` : g.wideA ? `vec4<f32>(${x})` : `f32(${x})`;
+const four_of = (x: string): string => g.wideA ? `dot(${x}, vec4<f32>(1.0))` : `${x}`;
+const count_of = (k: string): string => g.wideA ? `f32(${k} * 4u)` : `f32(${k})`;
 const four = (sum: string, at: string): string => g.accumulate ? `${sum} + vec4<${g.acc}>(out0[${at}])` : `${sum}`;
 const one = (sum: string, at: string): string => g.accumulate ? `${sum} + ${g.acc}(out0[${at}])` : `${sum}`;
 const load_a = (x: string): string => !g.half ? `${x}` : g.wideA ? `vec4<f32>(${x})` : `f32(${x})`;
@@ -1747,11 +1842,38 @@ const load_b = (x: string): string => !g.half ? `${x}` : g.wideB ? `vec4<f32>(${
 inputs.push(`${g.a}`, `${g.b}`);
 outputs.push(`${g.c}`);
 params.push("m", "n", "k", "kfrom", "kstep", "lda", "ldb", "ldc", "abase", "bbase", "cbase", "cz", "col0", "zbase", "splits", "groups", "rowgroups", "lanemask", "laneshift");
+if (g.norm) {
+params.push("epsilon:f32");
+}
 for (let d = 0; d < g.batchRank; d++) {
 params.push(`bd_${d}`, `ba_${d}`, `bb_${d}`);
 }
+if (g.norm) {
+if (g.add === 2) {
+prelude += `var<workgroup> held: array<f32, ${threadsOfRow}u>;\n`;
+}
+prelude += `fn whole(x: f32, lidx: u32) -> f32 {\n`;
+if (g.add === 2) {
+prelude += `held[lidx] = x;\nworkgroupBarrier();\nfor (var half = ${threadsOfRow}u / 2u; half > 0u; half /= 2u) {\nif (lidx < half) { held[lidx] += held[lidx + half]; }\nworkgroupBarrier();\n}\nlet sum = held[0];\nworkgroupBarrier();\nreturn sum;\n`;
+} else if (g.add === 1) {
+prelude += `return subgroupAdd(x);\n`;
+} else {
+prelude += `return x;\n`;
+}
+prelude += `}\nfn statistics(at: u32, k: u32, lidx: u32) -> vec3<f32> {\nvar total = 0.0;\nfor (var c = lidx % ${threadsOfRow}u; c < k; c += ${threadsOfRow}u) { total += ${four_of(`${load_x(`in0[at + c]`)}`)}; }\nlet mean = whole(total, lidx) / ${count_of(`k`)};\nvar rest = 0.0;\nvar square = 0.0;\nfor (var c = lidx % ${threadsOfRow}u; c < k; c += ${threadsOfRow}u) {\nlet d = ${load_x(`in0[at + c]`)} - mean;\nrest += ${four_of(`d`)};\nsquare += ${four_of(`d * d`)};\n}\nlet left = whole(rest, lidx) / ${count_of(`k`)};\nlet variance = whole(square, lidx) / ${count_of(`k`)} - left * left;\nreturn vec3<f32>(mean, left, inverseSqrt(max(variance, 0.0) + p.epsilon));\n}\n`;
+}
 if (g.finish !== undefined) prelude += g.finish === "" ? "" : g.finish + "\n"; else {
 prelude += `fn finish(v: vec4<f32>, at: u32, column: u32) -> ${g.c} { return v; }\n`;
+}
+if (g.norm) {
+for (let i = 0; i < g.rows; i++) {
+if (g.wideA) {
+body += `let n_${i} = statistics(p.abase + min(${i}u, p.m - 1u) * p.lda, p.k / 4u, lidx);\n`;
+}
+if (!g.wideA) {
+body += `let n_${i} = statistics(p.abase + min(${i}u, p.m - 1u) * p.lda, p.k, lidx);\n`;
+}
+}
 }
 body += `let g = wid.x + wid.y * nwg.x;\nif (g >= p.groups) { return; }\nlet gm = g % p.rowgroups; let gn = g / p.rowgroups;\n`;
 if (g.across === 0) {
@@ -1851,6 +1973,21 @@ body += `for (var k = k0; k + 4u <= k1; k += 4u) {\n`;
 if (count === 1) {
 body += `for (var k = k0 + ((k1 - k0) & 0xfffffffcu); k < k1; k++) {\n`;
 }
+if (g.norm) {
+if (g.wideA) {
+body += `let g = ${load_n(`in2[k / 4u]`)}; let h = ${load_n(`in3[k / 4u]`)};\n`;
+for (let i = 0; i < g.rows; i++) {
+body += `let a_${i} = (${load_n(`in0[ai_${i} + k / 4u]`)} - n_${i}.x - n_${i}.y) * n_${i}.z * g + h;\n`;
+}
+} else {
+for (let q = 0; q < count; q++) {
+body += `let g_${q} = ${load_n(`in2[k + ${q}u]`)}; let h_${q} = ${load_n(`in3[k + ${q}u]`)};\n`;
+for (let i = 0; i < g.rows; i++) {
+body += `let a_${i}_${q} = (${load_n(`in0[ai_${i} + k + ${q}u]`)} - n_${i}.x - n_${i}.y) * n_${i}.z * g_${q} + h_${q};\n`;
+}
+}
+}
+} else {
 if (g.across > 0) {
 for (let h = 0; h < Math.ceil(units * Math.min(count, steps) / g.across); h++) {
 if (g.transA) {
@@ -1877,6 +2014,7 @@ body += `let a_${i} = ${load_a(`in0[ai_${i} + k / 4u]`)};\n`;
 for (let i = 0; i < g.rows; i++) {
 for (let q = 0; q < count; q++) {
 body += `let a_${i}_${q} = ${load_a(`in0[ai_${i} + k + ${q}u]`)};\n`;
+}
 }
 }
 }

@@ -25,9 +25,10 @@ export function withEpilogue(
   expr: Expr,
   per: readonly Per[],
   dtypes?: readonly DType[],
+  own = 2,
 ): Attrs {
-  const epilogue = { expr, operands: operandsFrom(2, per, dtypes) };
-  return withFusion(attrs, { own: 2, prologue: null, epilogue, dtype: "float32" });
+  const epilogue = { expr, operands: operandsFrom(own, per, dtypes) };
+  return withFusion(attrs, { own, prologue: null, epilogue, dtype: "float32" });
 }
 
 /** A reduction with its prologue and epilogue. */

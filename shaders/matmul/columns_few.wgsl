@@ -12,6 +12,7 @@ const ROWS = 1u; //#param Rows of the result that an invocation sums.
 const COLUMNS = 16u; //#param Vectors of columns of a workgroup.
 const SLICES = 16u; //#param Invocations that share a column; a power of two.
 const BATCH_RANK = 0; //#param Axes of the loop over products; 0 for one product.
+const NORM = false; //#param The rows of A are normalized first.
 const THREADS = 256u; //#let COLUMNS * SLICES
 const PARTS = 256u; //#let COLUMNS * SLICES * ROWS
 const i = 0u; //#index
@@ -47,6 +48,7 @@ struct Params {
   col0: u32,
   zbase: u32,
   accumulate: u32,
+  //: epsilon: f32, //#if NORM
   //#for d in 0..BATCH_RANK
   bd_d: u32,
   ba_d: u32,
@@ -56,6 +58,9 @@ struct Params {
 @group(0) @binding(3) var<uniform> p: Params;
 var<workgroup> part: array<vec4<Acc>, PARTS>;
 
+//#if NORM
+//#include matmul/normed.wgsl functions
+//#end
 //#slot finish The epilogue, as a function that gives what is stored for a sum.
 fn finish(v: vec4<f32>, at: u32, column: u32) -> C { return v; }
 //#end
@@ -75,6 +80,9 @@ fn main(
   //: let bi_e = p.bbase + zb + min(c * 4u + e, p.n - 1u); //#for e in 0..4
   //#end
   let ai_i = p.abase + za + min(i, p.m - 1u) * p.amstep; //#for i in 0..ROWS
+  //#if NORM
+  //: let n_i = statistics(ai_i, p.k, lidx); //#for i in 0..ROWS
+  //#end
   var s_i = vec4<Acc>(); //#for i in 0..ROWS
   // Four steps a turn, so that their loads are under way together, then what is left one by one.
   var k = slice;
@@ -87,7 +95,14 @@ fn main(
     let b_q = load_b(in1[bi + k_q * p.ldb]); //#if WIDE_B
     //: let b_q = vec4(load_b(in1[bi_0 + k_q * p.ldb]), load_b(in1[bi_1 + k_q * p.ldb]), load_b(in1[bi_2 + k_q * p.ldb]), load_b(in1[bi_3 + k_q * p.ldb])); //#if !WIDE_B
     //#end
+    //#if NORM
+    //#for q in 0..count
+    //: let g_q = load_a(in2[k_q]); let h_q = load_a(in3[k_q]);
+    //: s_i += ((load_a(in0[ai_i + k_q]) - n_i.x - n_i.y) * n_i.z * g_q + h_q) * b_q; //#for i in 0..ROWS
+    //#end
+    //#else
     s_i += load_a(in0[ai_i + k_q * p.akstep]) * b_q; //#for q in 0..count, i in 0..ROWS
+    //#end
   }
   //#end
   //#for i in 0..ROWS

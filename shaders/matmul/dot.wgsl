@@ -14,6 +14,7 @@ const VECTORS = 1u; //#param Number of vectors, at most 4.
 const THREADS = 64u; //#param Invocations of a workgroup; a multiple of LANES.
 const LANES = 32u; //#param Invocations that share a row; a power of two.
 const BATCH_RANK = 0; //#param Axes of the loop over products; 0 for one product.
+const NORM = false; //#param The vectors are rows of A that are normalized first.
 const TURNS = 4; //#let LANES > 1 ? 4 : 1
 const ROWS_OF_GROUP = 2u; //#let THREADS / LANES * ROWS
 const PARTS = 64u; //#let THREADS * ROWS * VECTORS
@@ -49,6 +50,7 @@ struct Params {
   col0: u32,
   zbase: u32,
   accumulate: u32,
+  //: epsilon: f32, //#if NORM
   //#for d in 0..BATCH_RANK
   bd_d: u32,
   ba_d: u32,
@@ -58,6 +60,9 @@ struct Params {
 @group(0) @binding(3) var<uniform> p: Params;
 var<workgroup> part: array<Acc, PARTS>; //#if LANES > 1
 
+//#if NORM
+//#include matmul/normed.wgsl functions
+//#end
 //#slot finish The epilogue, as a function that gives what is stored for a sum.
 fn finish(v: Acc, at: u32, column: u32) -> C { return v; }
 //#end
@@ -79,6 +84,9 @@ fn main(
   let x_i = p.abase + za + min(row0 + i, p.rows - 1u) * p.ldx; //#for i in 0..ROWS
   let v_j = p.bbase + zb + j * p.ldv; //#for j in 0..VECTORS
   //#end
+  //#if NORM
+  //: let n_j = statistics(v_j, p.k, lidx); //#for j in 0..VECTORS
+  //#end
   var s_i_j = Sum(); //#for i in 0..ROWS, j in 0..VECTORS
   var k = lane;
   // Where lanes share a row, four steps a turn, so that their loads are under way together, then what is left one by one.
@@ -90,7 +98,12 @@ fn main(
     let k_q = k + later;
     //#if MATRIX_IS_B
     //: let m_i_q = load(in1[x_i + k_q]); //#for i in 0..ROWS
+    //#if NORM
+    //: let g_q = load(in2[k_q]); let h_q = load(in3[k_q]);
+    //: let w_j_q = (load(in0[v_j + k_q]) - n_j.x - n_j.y) * n_j.z * g_q + h_q; //#for j in 0..VECTORS
+    //#else
     //: let w_j_q = load(in0[v_j + k_q]); //#for j in 0..VECTORS
+    //#end
     //#else
     let m_i_q = load(in0[x_i + k_q]); //#for i in 0..ROWS
     let w_j_q = load(in1[v_j + k_q]); //#for j in 0..VECTORS

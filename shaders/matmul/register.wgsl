@@ -12,9 +12,17 @@ const LANES = 8u; //#param Invocations of a workgroup: one subgroup where lanes 
 const TAIL = true; //#param The sums may have a number of terms that is no multiple of 4.
 const SPLIT = false; //#param Several invocations share a sum; each stores its part.
 const BATCH_RANK = 0; //#param Axes of the loop over products; 0 for one product.
+const NORM = false; //#param The rows of A, ROWS at most, are normalized first.
+const WIDE_A = true; //#param A is read four at a time along its last axis.
+const HALF = false; //#param Elements are f16, which are computed with in f32.
 const LEAST = 1; //#let TAIL ? 1 : 4
 const i = 0u; //#index
 const j = 0u; //#index
+const q = 0u; //#index
+
+fn load_n(x: vec4<f32>) -> vec4<f32> { return x; } //#inline !HALF
+//: fn load_n(x: vec4<f16>) -> vec4<f32> { return vec4<f32>(x); } //#inline WIDE_A
+//: fn load_n(x: f16) -> f32 { return f32(x); } //#inline
 
 // Which result of the batch, or part of one, goes where.
 //: fn slice(z: u32, zs: u32) -> u32 { return zs; } //#inline SPLIT
@@ -43,6 +51,7 @@ struct Params {
   rowgroups: u32,
   lanemask: u32,
   laneshift: u32,
+  //: epsilon: f32, //#if NORM
   //#for d in 0..BATCH_RANK
   bd_d: u32,
   ba_d: u32,
@@ -51,6 +60,9 @@ struct Params {
 }
 @group(0) @binding(3) var<uniform> p: Params;
 
+//#if NORM
+//#include matmul/normed.wgsl functions
+//#end
 //#slot finish The epilogue, as a function that gives what is stored for a sum.
 fn finish(v: vec4<f32>, at: u32, column: u32) -> C { return v; }
 //#end
@@ -61,6 +73,13 @@ fn main(
   @builtin(num_workgroups) nwg: vec3<u32>,
   @builtin(local_invocation_index) lidx: u32,
 ) {
+  //#if NORM
+  // While all lanes are here: they may share rows that few of them multiply.
+  //#for i in 0..ROWS
+  //: let n_i = statistics(p.abase + min(i, p.m - 1u) * p.lda, p.k / 4u, lidx); //#if WIDE_A
+  //: let n_i = statistics(p.abase + min(i, p.m - 1u) * p.lda, p.k, lidx); //#if !WIDE_A
+  //#end
+  //#end
   let r0 = 0u; let c0 = 0u; //#include matmul/lanes.wgsl place
   //#if SPLIT
   //: let zs = wid.z + p.zbase; let z = zs / p.splits; let zk = zs % p.splits;
@@ -77,7 +96,19 @@ fn main(
   //#for count = 4; count >= LEAST; count -= 3
   for (var k = k0; k + 4u <= k1; k += 4u) { //#if count == 4
   //: for (var k = k0 + ((k1 - k0) & 0xfffffffcu); k < k1; k++) { //#if count == 1
+    //#if NORM
+    //#if WIDE_A
+    //: let g = load_n(in2[k / 4u]); let h = load_n(in3[k / 4u]);
+    //: let a_i = (load_n(in0[ai_i + k / 4u]) - n_i.x - n_i.y) * n_i.z * g + h; //#for i in 0..ROWS
+    //#else
+    //#for q in 0..count
+    //: let g_q = load_n(in2[k + q]); let h_q = load_n(in3[k + q]);
+    //: let a_i_q = (load_n(in0[ai_i + k + q]) - n_i.x - n_i.y) * n_i.z * g_q + h_q; //#for i in 0..ROWS
+    //#end
+    //#end
+    //#else
     //#include matmul/rows.wgsl rows_load COUNT = count
+    //#end
     //#include matmul/columns.wgsl columns_load AT = k; SHIFT = ; COUNT = count
     //#include matmul/rows.wgsl products COUNT = count
   }

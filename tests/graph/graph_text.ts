@@ -9,6 +9,7 @@ import {
   runPasses,
 } from "../../src/engine/graph/passes/pipeline.ts";
 import { attentionOptions } from "../../src/engine/graph/passes/attention.ts";
+import type { PassTarget } from "../../src/engine/graph/passes/pointwise_nodes.ts";
 import { irText } from "../../src/engine/graph/passes/verify.ts";
 import { foldOrdinary } from "../../src/engine/runtime/plan/folder.ts";
 import type { SymbolicTensor } from "../../src/engine/graph/operation.ts";
@@ -33,12 +34,13 @@ export function withPasses<R>(passes: readonly PassName[], fn: () => R): R {
 export function optimized(
   build: () => tf.Tensor | tf.Tensor[],
   passes: readonly PassName[] = PASS_NAMES,
+  target: PassTarget = "CPU",
 ): string[] {
   const results = new Graph().asDefault(build);
   const fetches = (Array.isArray(results) ? results : [results]) as unknown as SymbolicTensor[];
   const text = withPasses(
     passes,
-    () => irText(runPasses(foldOrdinary(buildIr({ fetches, targets: [], feeds: [] })))),
+    () => irText(runPasses(foldOrdinary(buildIr({ fetches, targets: [], feeds: [] })), target)),
   );
   return text.split("\n").map((line) => line.replace(/ {2}#.*/, ""));
 }

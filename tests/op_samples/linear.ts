@@ -185,6 +185,12 @@ export const LINEAR: SampleTable = {
     }),
     levelsProduct(any(14, 70), [9, 3, 8], floats([], 128), { bits: 8, block: 32, inner: 70 }),
   ],
+  _NormMatMul: [
+    sample([any(1, 12), any(12), any(12), any(12, 8)], { epsilon: 0.01 }),
+    sample([any(3, 7), any(7), any(7), any(5, 7)], { epsilon: 0.1, transpose_b: true }),
+    sample([any(2, 1, 8), any(8), any(8), any(8, 33)], { epsilon: 0.01 }),
+    sample([any(6, 8), any(8), any(8), any(8, 4)], { epsilon: 0.01 }),
+  ],
   BatchMatMul: batched(),
   Einsum: [
     sample([any(2, 3), any(3, 4)], { equation: "ij,jk->ik" }, { dtypes: numbers }),

@@ -163,9 +163,22 @@ function reductionOfProducts(op: string): (d: Draw) => RandomProblem {
   };
 }
 
+/** A product of few rows that it normalizes. */
+function normMatMul(d: Draw): RandomProblem {
+  const transpose_b = d.coin(), rows = d.pick([[d.whole(1, 4)], [1, d.whole(1, 2)], [2, 1, 2]]);
+  const k = d.pick([d.side(70), 4 * d.side(40)]), n = d.pick([d.side(70), 4 * d.side(40)]);
+  const shape = transpose_b ? [n, k] : [k, n];
+  return {
+    inputs: [[...rows, k], [k], [k], shape].map((s) => d.values(s, "float32")),
+    attrs: { transpose_b, epsilon: 0.01 },
+    absolute: 1e-4,
+  };
+}
+
 /** A problem of `op` in floats, with what its result's shape is. */
 function floating(op: string, d: Draw): Required<RandomProblem> & { out: readonly number[] } {
-  const { inputs, attrs = {}, absolute = 0 } = RANDOM_PROBLEMS[op](d);
+  const make = RANDOM_PROBLEMS[op] ?? MOVED_RANDOM_PROBLEMS[op];
+  const { inputs, attrs = {}, absolute = 0 } = make(d);
   const floats = inputs.map((a) =>
     a.dtype === "float32" ? a : filled("float32", a.shape, (i) => Number(a.data[i]) / 50)
   );
@@ -194,6 +207,7 @@ function epilogue(op: string): (d: Draw) => RandomProblem {
         expr,
         ["column", "element", "element", "column"],
         further.map((x) => x.dtype),
+        inputs.length,
       ),
       absolute,
     };
@@ -365,6 +379,8 @@ export const MOVED_RANDOM_PROBLEMS: Readonly<Record<string, (d: Draw) => RandomP
   StatelessTruncatedNormal: drawn("float32"),
   StatelessRandomUniformFullInt: drawn("int32"),
   StatelessRandomUniformInt: drawn("int32", -5, 70000),
+  _NormMatMul: normMatMul,
+  "_NormMatMul with an epilogue": epilogue("_NormMatMul"),
   "MatMul with an epilogue": epilogue("MatMul"),
   "BatchMatMulV2 with an epilogue": epilogue("BatchMatMulV2"),
   "Conv2D with an epilogue": epilogue("Conv2D"),

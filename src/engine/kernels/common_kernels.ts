@@ -10,7 +10,7 @@ import { copyVariants } from "./copy/variants.ts";
 import type { GpuKernels } from "./gpu_kernels.ts";
 import { sumVariants } from "./matmul/fused.ts";
 import { LEVELS_VARIANTS } from "./matmul/levels.ts";
-import { MATMUL_VARIANTS } from "./matmul/variants.ts";
+import { MATMUL_VARIANTS, NORMED_VARIANTS } from "./matmul/variants.ts";
 import { BAND_PART_VARIANTS } from "./pointwise/linalg.ts";
 import { pointwiseVariants, updateVariants } from "./pointwise/pointwise_variants.ts";
 import { multinomialVariants } from "./pointwise/random.ts";
@@ -55,6 +55,9 @@ const SPECIAL: Readonly<Record<SpecialKernel, readonly GpuVariant[]>> = {
   "shift": shiftVariants,
   "upper bound": searchVariants(true),
 };
+
+/** The variants of products of other operands than two matrices. */
+const OPERANDS = { levels: LEVELS_VARIANTS, normed: NORMED_VARIANTS };
 
 /** The variants of sequences. */
 const SEQUENCES: Readonly<Record<SequenceKernel, readonly GpuVariant[]>> = {
@@ -102,7 +105,7 @@ export const kernels: Pick<
   "neighbors": ({ gives }) => (gives === "sum" ? windowSumVariants : lrnVariants),
   "rows": ({ program }) => ROWS[program],
   "row steps": rowStepVariants,
-  "product": (meaning) => meaning.of ? LEVELS_VARIANTS : sumVariants(MATMUL_VARIANTS, meaning),
+  "product": (meaning) => meaning.of ? OPERANDS[meaning.of] : sumVariants(MATMUL_VARIANTS, meaning),
   "sequence": ({ kernel }) => SEQUENCES[kernel],
   "special": ({ kernel }) => SPECIAL[kernel],
 };

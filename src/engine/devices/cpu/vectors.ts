@@ -84,6 +84,7 @@ export const kernels: Pick<
   "rows": (engine, problem, { program }) => ROWS[program](engine, problem),
   "row steps": prepareRowSteps,
   "product": (engine, problem, meaning) => {
+    if (meaning.of === "normed") return null;
     const prepare = meaning.of === "levels" ? prepareLevels : prepareMatMul;
     return prepareSums(engine, problem, meaning, prepare);
   },

@@ -6,14 +6,13 @@
 import { AttentionOf } from "../../core/attention.ts";
 import { argument } from "../../core/scalar/expr.ts";
 import { isConcrete, type Shape, sizeOf } from "../../core/shape.ts";
-import { type IrGraph, type IrNode, isConstant } from "../ir.ts";
+import type { IrGraph, IrNode } from "../ir.ts";
 import { addedNode, isLoaded } from "./added.ts";
 import { formOf } from "./attention_form.ts";
 import { fuseGradients } from "./attention_gradient.ts";
 import { adjointOf, isProduct, isTurn, Match, scoresOf } from "./attention_match.ts";
 import { type Joined, SeparateJoins } from "./clusters.ts";
-import { mayJoin } from "./cse.ts";
-import { joined, type PassTarget, usesOf } from "./pointwise_nodes.ts";
+import { joined, type PassTarget, usesOf, withoutUnused } from "./pointwise_nodes.ts";
 
 const ATTENTION = "_FusedAttention";
 /** Most inputs beside queries, keys and values, within WebGPU's guaranteed number of buffers. */
@@ -51,18 +50,7 @@ export function fuseAttention(ir: IrGraph, target: PassTarget): IrGraph {
     for (const n of members) taken.add(n);
     joins.push(join);
   }
-  return joins.length === 0 ? ir : withoutIdle(joined(ir, joins));
-}
-
-/** Returns the graph without views that nothing reads any more. */
-function withoutIdle(ir: IrGraph): IrGraph {
-  const { held } = usesOf(ir), used = new Set(held);
-  const nodes = [...ir.nodes].reverse().filter((node) => {
-    if (!used.has(node) && node.feed < 0 && (mayJoin(node) || isConstant(node))) return false;
-    for (const v of node.inputs) used.add(v.node);
-    return true;
-  });
-  return { ...ir, nodes: nodes.reverse() };
+  return joins.length === 0 ? ir : withoutUnused(joined(ir, joins));
 }
 
 interface Found {

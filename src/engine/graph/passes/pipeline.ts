@@ -8,6 +8,7 @@ import { foldIntoFilters } from "./filters.ts";
 import { fuse } from "./fuse.ts";
 import { groupAlike } from "./group.ts";
 import { mergePointwise } from "./merge.ts";
+import { normalizeInProducts } from "./norms.ts";
 import type { PassTarget } from "./pointwise_nodes.ts";
 import { fuseReductions } from "./reductions.ts";
 import { rewrite } from "./rewrite.ts";
@@ -22,6 +23,7 @@ const NAMES = [
   "views",
   "attention",
   "fuse",
+  "norms",
   "epilogue",
   "reductions",
   "merge",
@@ -36,6 +38,7 @@ export const PASSES: Readonly<Record<PassName, (ir: IrGraph, target: PassTarget)
   views: simplifyViews,
   attention: fuseAttention,
   fuse,
+  norms: normalizeInProducts,
   epilogue: fuseEpilogues,
   reductions: fuseReductions,
   merge: mergePointwise,

@@ -248,6 +248,17 @@ export function usesOf(ir: IrGraph): Uses {
   return { readers, held };
 }
 
+/** Returns the graph without pure nodes that nothing reads. */
+export function withoutUnused(ir: IrGraph): IrGraph {
+  const { held } = usesOf(ir), used = new Set(held);
+  const nodes = [...ir.nodes].reverse().filter((node) => {
+    if (!used.has(node) && node.feed < 0 && (mayJoin(node) || isConstant(node))) return false;
+    for (const v of node.inputs) used.add(v.node);
+    return true;
+  });
+  return { ...ir, nodes: nodes.reverse() };
+}
+
 /** Returns the graph with clusters replaced, and without unused constants. */
 export function joined(ir: IrGraph, joins: readonly Joined[]): IrGraph {
   if (joins.length === 0) return ir;

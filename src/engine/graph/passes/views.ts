@@ -24,6 +24,7 @@ import {
   takesEpilogue,
   type Uses,
   usesOf,
+  withoutUnused,
 } from "./pointwise_nodes.ts";
 
 /** Returns the graph with fewer changes of shapes. */
@@ -368,15 +369,4 @@ function rowsOf(node: IrNode, target: PassTarget): "elements" | "rows" | "reduct
     return isLast && node.attrs.keep_dims === true && x.dtype === "float32" ? "reduction" : null;
   }
   return isPointwise(node, target) ? "elements" : null;
-}
-
-/** Returns the graph without pure nodes that nothing reads. */
-function withoutUnused(ir: IrGraph): IrGraph {
-  const { held } = usesOf(ir), used = new Set(held);
-  const nodes = [...ir.nodes].reverse().filter((node) => {
-    if (!used.has(node) && node.feed < 0 && (mayJoin(node) || isConstant(node))) return false;
-    for (const v of node.inputs) used.add(v.node);
-    return true;
-  });
-  return { ...ir, nodes: nodes.reverse() };
 }

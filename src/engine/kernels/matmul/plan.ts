@@ -1,11 +1,12 @@
 /** Dispatches of matrix products: the choice of kernel and tile, and the cuts at the limits of bindings. */
-import type {
-  BufferRange,
-  BufferRef,
-  Dispatch,
-  GpuPlan,
-  Profile,
-  Program,
+import {
+  type BufferRange,
+  type BufferRef,
+  type Dispatch,
+  f32Bits,
+  type GpuPlan,
+  type Profile,
+  type Program,
 } from "../../core/dispatch.ts";
 import { gpuBytes } from "../../core/gpu_storage.ts";
 import { wordsOf } from "../dispatches.ts";
@@ -30,7 +31,7 @@ import {
 } from "./programs.ts";
 import { tunedChoice } from "./tuning.ts";
 import { type MatMulShape, matrixCounts } from "./shape.ts";
-import { bareTask, type MatMulSource, type MatMulTask } from "./source.ts";
+import { bareTask, type MatMulSource, type MatMulTask, type NormParts } from "./source.ts";
 import { planSplits } from "./split.ts";
 import {
   COLUMNS_LEAST,
@@ -79,6 +80,13 @@ function accessOf(kind: KernelChoice["kind"], shape: MatMulShape): Access {
   }
 }
 
+/** Returns the kernel of so few rows that runs along the columns. */
+function columnsKernel(m: number, k: number): KernelChoice {
+  const rows = m <= 1 ? 1 : m <= 2 ? 2 : m <= 4 ? 4 : 8;
+  const slices = k >= SLICED_TERMS ? 32 : k >= COLUMNS_TERMS ? 16 : 4;
+  return { kind: "columns", rows, columns: 8, slices: Math.min(slices, rows === 8 ? 16 : 32) };
+}
+
 /** Returns the kernel for a product on this adapter, before any timing. */
 export function chooseKernel(task: MatMulTask, profile: Profile): KernelChoice {
   return kernelCandidates(task, profile)[0];
@@ -100,11 +108,7 @@ function kernelCandidates(
     const lanes = k >= DOT_TERMS ? Math.max(32, most) : 8;
     return [{ kind: "dot", matrixIsB, rows: 1, lanes, threads: Math.max(64, lanes) }];
   }
-  if (gpu && !transB && m <= COLUMNS_ROWS && n >= COLUMNS_LEAST) {
-    const rows = m <= 1 ? 1 : m <= 2 ? 2 : m <= 4 ? 4 : 8;
-    const slices = k >= SLICED_TERMS ? 32 : k >= COLUMNS_TERMS ? 16 : 4;
-    return [{ kind: "columns", rows, columns: 8, slices: Math.min(slices, rows === 8 ? 16 : 32) }];
-  }
+  if (gpu && !transB && m <= COLUMNS_ROWS && n >= COLUMNS_LEAST) return [columnsKernel(m, k)];
   const { wideA, wideB, skewB } = wideAccess(shape);
   const loads = { wideA, wideB, skewed: skewB > 0, transB, quads: transA && wideA };
   return tileCandidates(
@@ -113,6 +117,33 @@ function kernelCandidates(
     profile,
     (groups) => groups >= 4 ? 1 : splitsFor(groups, k, 256, 8),
   );
+}
+
+/** Returns the kernel for a product of rows that it normalizes: that of few rows, whatever the other extents. */
+function normedKernel(task: MatMulTask, profile: Profile): KernelChoice {
+  const { m, n, k, transB } = task.shape;
+  if (profile.barriers) {
+    const dot = { kind: "dot", matrixIsB: true, rows: 1, lanes: 32, threads: 256 } as const;
+    return transB ? dot : columnsKernel(m, k);
+  }
+  if (transB) return { kind: "dot", matrixIsB: true, rows: 4, lanes: 1, threads: profile.lanes };
+  // A lane keeps all rows.
+  const { wideB, skewB } = wideAccess(task.shape);
+  const loads = { wideA: k % 4 === 0, wideB, skewed: skewB > 0, transB, quads: false };
+  const helpers = helpersOf(task.epilogue);
+  return tileCandidates([m, n, k, 1], { ...loads, helpers }, profile, () => 1)
+    .find(({ kind, tile }) => kind === "register" && tile.rows >= m && tile.across === undefined)!;
+}
+
+/** Returns the invocations that share a row to normalize. */
+function normParts(choice: KernelChoice, { barriers, subgroup, lanes }: Profile): NormParts {
+  const threads = choice.kind === "columns"
+    ? choice.columns * choice.slices
+    : choice.kind === "dot"
+    ? choice.threads
+    : lanes;
+  if (barriers) return { add: 2, lanesOfRow: threads };
+  return subgroup === threads ? { add: 1, lanesOfRow: threads } : { add: 0, lanesOfRow: 1 };
 }
 
 /** Chooses the kernel for a product on this adapter, by timing where the device does that. */
@@ -137,7 +168,7 @@ function tunedKernel(task: MatMulTask, profile: Profile): KernelChoice {
 export function planMatMul(
   task: MatMulTask,
   profile: Profile,
-  choice: KernelChoice = tunedKernel(task, profile),
+  choice: KernelChoice = task.norm ? normedKernel(task, profile) : tunedKernel(task, profile),
 ): GpuPlan {
   const { m, n, batch } = task.shape;
   if (m * n * batch === 0) return { dispatches: [] };
@@ -174,6 +205,7 @@ function dispatchPiece(task: MatMulTask, piece: Piece, way: Way): Dispatch[] {
     accumulate: !piece.first,
     split: splits > 1,
     epilogue: piece.last ? task.epilogue : undefined,
+    norm: task.norm ? normParts(choice, profile) : null,
   };
   const { wideA, wideB, wideC, skewB } = source;
   const a4 = wideA ? 4 : 1, b4 = wideB || skewB > 0 ? 4 : 1, c4 = wideC ? 4 : 1;
@@ -196,6 +228,7 @@ function dispatchPiece(task: MatMulTask, piece: Piece, way: Way): Dispatch[] {
     cz: shape.m * shape.n / c4,
     col0: piece.n[0] / c4,
     accumulate: piece.first ? 0 : 1,
+    ...(task.norm && { epsilon: f32Bits(task.norm.epsilon) }),
     ...fields,
   };
   const batches = walk.dims.slice(0, batchRank).flatMap((d, i) => [
@@ -206,7 +239,8 @@ function dispatchPiece(task: MatMulTask, piece: Piece, way: Way): Dispatch[] {
   const operands = (source.epilogue?.operands ?? []).map((o): BufferRef =>
     o.per === "element" ? { ...o.buffer, ...rangeOf(piece.c.ref) } : o.buffer
   );
-  const buffers = [piece.a.ref, piece.b.ref, ...operands, piece.c.ref];
+  const norm = task.norm ? [task.norm.scale, task.norm.offset] : [];
+  const buffers = [piece.a.ref, piece.b.ref, ...norm, ...operands, piece.c.ref];
   return gridLayers(piece.batch * splits, profile, (zbase, depth) => ({
     program,
     buffers,
@@ -249,7 +283,7 @@ function kernelOf(
       const [ldx, ldv] = matrixIsB ? [stepB, stepA] : [stepA, stepB];
       const [rstep, vstep] = matrixIsB ? [1, ldc] : [ldc, 1];
       return {
-        program: dotProgram(source, { ...choice, vectors }),
+        program: dotProgram(source, { ...choice, vectors }, profile),
         groups: Math.ceil(count / (threads / lanes * rows)),
         fields: { rows: count, k: k / (source.wideA ? 4 : 1), ldx, ldv, rstep, vstep },
       };

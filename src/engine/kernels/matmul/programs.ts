@@ -23,7 +23,10 @@ export function elementType(dtype: DType, wide: boolean): string {
  * Returns the common parameters of products' texts, for operands, sums and results, and the types of an epilogue's
  * operands.
  */
-export function printProduct({ dtype, out, wideA, wideB, wideC, epilogue }: ProductSource): {
+export function printProduct(
+  { dtype, out, wideA, wideB, wideC, epilogue }: ProductSource,
+  first = 2,
+): {
   readonly texts: {
     readonly a: string;
     readonly b: string;
@@ -34,7 +37,7 @@ export function printProduct({ dtype, out, wideA, wideB, wideC, epilogue }: Prod
   };
   readonly inputs: readonly string[];
 } {
-  const finish = printEpilogue(epilogue, dtype, out, wideC ? 4 : 1, 2);
+  const finish = printEpilogue(epilogue, dtype, out, wideC ? 4 : 1, first);
   return {
     texts: {
       a: elementType(dtype, wideA),
@@ -77,12 +80,25 @@ export function registerProgram(
   profile: Profile,
 ): Program {
   const own = { ...source, wideB: source.wideB || source.skewB > 0 };
-  const { texts, inputs } = printProduct(own);
+  const { texts, inputs, norm } = printMatMul(own);
+  const additions = registerAdditions("matmul", inputs, tile, profile);
+  const enable = norm.add === 1 && profile.subgroupDirective ? ["enable subgroups;"] : [];
   return shaderProgram(
     MATMUL_REGISTER,
-    { ...own, ...registerParameters(tile, profile), ...texts },
-    registerAdditions("matmul", inputs, tile, profile),
+    { ...own, ...registerParameters(tile, profile), ...texts, ...norm },
+    { ...additions, enable: [...new Set([...additions.enable, ...enable])] },
   );
+}
+
+/** Returns the same of a matrix product, whose rows may be normalized. */
+function printMatMul(source: MatMulSource) {
+  const { norm, dtype, wideA } = source, own = norm ? [dtype, dtype] : [];
+  const { texts, inputs } = printProduct(source, 2 + own.length);
+  return {
+    texts,
+    inputs: [...own.map((t) => elementType(t, wideA)), ...inputs],
+    norm: { norm: norm !== null, add: norm?.add ?? 0, lanesOfRow: norm?.lanesOfRow ?? 1 },
+  };
 }
 
 /** Makes a program whose workgroups stage blocks of both operands in their memory. */
@@ -111,8 +127,12 @@ export interface DotTile {
  * Makes a program of rows of one operand times vectors, all contiguous along `k`. Both operands are read four at a
  * time, or neither.
  */
-export function dotProgram(source: MatMulSource, tile: DotTile): Program {
-  const { wideA: wide } = source, { texts, inputs } = printProduct(source);
+export function dotProgram(
+  source: MatMulSource,
+  tile: DotTile,
+  { subgroupDirective: directive }: Profile,
+): Program {
+  const { wideA: wide } = source, { texts, inputs, norm } = printMatMul(source);
   return shaderProgram(MATMUL_DOT, {
     ...source,
     ...tile,
@@ -120,7 +140,12 @@ export function dotProgram(source: MatMulSource, tile: DotTile): Program {
     element: texts.a,
     sum: vec(texts.acc, wide ? 4 : 1),
     wide,
-  }, { name: `matmul_dot_${tile.matrixIsB ? "b" : "a"}${tile.vectors}`, inputs });
+    ...norm,
+  }, {
+    name: `matmul_dot_${tile.matrixIsB ? "b" : "a"}${tile.vectors}`,
+    inputs,
+    enable: norm.add === 1 && directive ? ["enable subgroups;"] : [],
+  });
 }
 
 export interface ColumnsTile {
@@ -136,8 +161,8 @@ export interface ColumnsTile {
  * summed at the end.
  */
 export function columnsProgram(source: MatMulSource, tile: ColumnsTile): Program {
-  const { texts, inputs } = printProduct(source);
-  return shaderProgram(MATMUL_COLUMNS_FEW, { ...source, ...tile, ...texts }, {
+  const { texts, inputs, norm } = printMatMul(source);
+  return shaderProgram(MATMUL_COLUMNS_FEW, { ...source, ...tile, ...texts, ...norm }, {
     name: `matmul_columns_${tile.rows}`,
     inputs,
   });

@@ -22,11 +22,24 @@ export interface ProductTask extends Stored {
 
 export interface MatMulTask extends ProductTask {
   readonly shape: MatMulShape;
+  /** The normalization of A's rows, at most {@linkcode MOST_NORMED}. */
+  readonly norm?: Normalization | undefined;
+}
+
+/** Most rows that a product normalizes itself: each workgroup does so for all of them. */
+export const MOST_NORMED = 4;
+
+/** A layer normalization, with an element of scale and offset for each column. */
+interface Normalization {
+  readonly scale: BufferRef;
+  readonly offset: BufferRef;
+  readonly epsilon: number;
 }
 
 /** Returns the task with its operands only. */
 export function bareTask<T extends ProductTask>(task: T): T {
-  return { ...task, a: { input: 0 }, b: { input: 1 }, c: { output: 0 }, epilogue: undefined };
+  const bare = { a: { input: 0 }, b: { input: 1 }, c: { output: 0 }, norm: undefined };
+  return { ...task, ...bare, epilogue: undefined };
 }
 
 /** Returns the task of parts of its sums, which are stored raw in temporary 0. */
@@ -61,4 +74,13 @@ export interface MatMulSource extends ProductSource, Pick<MatMulShape, "transA" 
   readonly accumulate: boolean;
   /** True: several invocations share a sum; each stores its part. */
   readonly split: boolean;
+  /** Adds the parts of rows that are normalized; null where none are. */
+  readonly norm: NormParts | null;
+}
+
+/** The invocations that share a row to normalize. */
+export interface NormParts {
+  /** 0: each has all of it; 1: they add their parts in a subgroup; 2: in a workgroup. */
+  readonly add: 0 | 1 | 2;
+  readonly lanesOfRow: number;
 }

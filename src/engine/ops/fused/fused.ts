@@ -2,7 +2,7 @@
 import { apply1, type OpInput } from "../../core/apply.ts";
 import type { DType } from "../../core/dtype.ts";
 import { commonShape, fusionOf, inputOf, withoutFusion } from "../../core/fusion.ts";
-import { type Attrs, defineOp, type OpDef } from "../../core/op.ts";
+import { type Attrs, defineOp, lookupOp, type OpDef } from "../../core/op.ts";
 import { type Expr, exprType } from "../../core/scalar/expr.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { pointwiseCpu } from "../../kernels/host/pointwise.ts";
@@ -92,4 +92,23 @@ export const GroupedColumnSum: OpDef = defineOp({
         (outs[m].data as Float32Array)[c] = sum * attrs.scales[m];
       }
     }),
+});
+
+/** The product of normalized rows and a matrix. */
+export const NormMatMul: OpDef = defineOp({
+  name: "_NormMatMul",
+  portable: { never: "only plans make it" },
+  inputs: ["x: T", "scale: T", "offset: T", "b: T"],
+  outputs: ["product: T"],
+  attrs: ["T: {float16, float32}", "epsilon: float", "transpose_b: bool = false"],
+  infer: ([x, , , b], { transpose_b }) => [
+    x.shape && [...x.shape.slice(0, -1), b.shape?.[transpose_b ? 0 : 1] ?? null],
+  ],
+  grad: null,
+  meaning: { kind: "product", of: "normed", fuses: true },
+  // Plans make it where these ops are.
+  expand: ([x, scale, offset, b], { epsilon, transpose_b }) => {
+    const rows = apply1(lookupOp("_LayerNorm")!, [x, scale, offset], { epsilon });
+    return [apply1(lookupOp("BatchMatMulV2")!, [rows, b], { adj_y: transpose_b })];
+  },
 });
