@@ -1,8 +1,8 @@
 /** Script ops in GraphDefs: rows E6, H2 and 4.10. Tokens of registered bodies travel, with nests and shapes; others are refused. */
 import * as tf from "@weft/weft";
-import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
-import { type Any, errorOf, plain } from "./helpers.ts";
+import { type Any, errorOf, evaluate, plain } from "./helpers.ts";
 
 type N = tf.NdArray;
 type T = tf.Tensor;
@@ -233,8 +233,82 @@ Deno.test("registerScript() wants a name with a version, and one body per name",
     TypeError,
     'Cannot convert the argument `type_value`: "flot" to a TensorFlow',
   );
+  for (const options of [{ shapeFn: 3 }, { vjp: "score" }]) {
+    assertThrows(
+      () => tf.registerScript("weft.tests.graph_def.odd@1", (x: N) => x, options as Any),
+      TypeError,
+      "must be a function",
+    );
+  }
   const before = tf.memory().registeredScripts;
   assert(tf.unregisterScript("weft.tests.graph_def.again@1"));
   assertEquals(tf.memory().registeredScripts, before - 1);
   assertEquals(tf.unregisterScript("weft.tests.graph_def.again@1"), false);
 });
+
+Deno.test("a body that has lost one of its names goes on under the others", async () => {
+  const names = ["a", "b", "c"].map((name) => `weft.tests.graph_def.named_${name}@1`);
+  const body = (x: N): N => x.map((v) => 2 * Number(v));
+  for (const name of names) tf.registerScript(name, body);
+  const written = async (): Promise<string> => {
+    const graph = new tf.Graph();
+    graph.asDefault(() => tf.numpyFunction(body, [tf.constant([1])], "float32", { name: "y" }));
+    const def = graph.toGraphDef();
+    assertEquals(await evaluate(() => tf.importGraphDef(def, { returnElements: ["y:0"] })), [[2]]);
+    return atob(def.node.find((n) => n.name === "y")!.attr!.token!.s!);
+  };
+  assertEquals(await written(), names[2]);
+  assert(tf.unregisterScript(names[0]!));
+  assertEquals(await written(), names[2]);
+  assert(tf.unregisterScript(names[2]!));
+  assertEquals(await written(), names[1]);
+  assert(tf.unregisterScript(names[1]!));
+  await assertRejects(written, tf.ValueError, "anonymous script functions");
+});
+
+testOnDevices(
+  "scripts of ragged and sparse tensors come out of a file as they went in",
+  async () => {
+    const token = "weft.tests.graph_def.composites@1";
+    const body = tf.registerScript(token, (x: Any, { s, t: [t] }: Any) => [
+      tf.RaggedTensor.fromRowSplits(tf.square(x.values), x.rowSplits),
+      { values: tf.add(s.values, t) },
+    ]);
+    const graph = new tf.Graph();
+    const returnElements = graph.asDefault(() => {
+      const x = tf.ragged.constant([[1, 2], [3]]);
+      const s = new tf.SparseTensor([[0, 1], [1, 0]], [5, 6], [2, 2]);
+      const [y, z] = tf.pyFunction(body as Any, [x, { s, t: [tf.constant(7)] }] as Any, [
+        (x as Any).spec,
+        { values: "float32" },
+      ]) as Any;
+      const [dx] = tf.gradients(tf.sum(y.values), [(x as Any).values]) as T[];
+      return [y.values, z.values, dx].map((t) => t.name as string);
+    });
+    const def = graph.toGraphDef({ portable: false });
+    const read = () => tf.importGraphDef(def, { returnElements });
+    assertEquals(await evaluate(read), [[1, 4, 9], [12, 13], [2, 4, 6]]);
+    const node = def.node.find((n) => n.op === "EagerPyFunc")!;
+    for (
+      const leaf of [
+        "x",
+        "[]",
+        '["dense",[2],"float32"]',
+        '["ragged",[-1,null],"float32",1]',
+        '["ragged",null,"float32",1000000000]',
+        '["ragged",[2,null],"flot",1]',
+        '["sparse","all","float32"]',
+      ]
+    ) {
+      const text = JSON.stringify([leaf, { s: 0, t: [0] }]);
+      const odd = { ...node, attr: { ...node.attr, _script_args: { s: btoa(text) } } };
+      const nodes = def.node.map((n) => n === node ? odd : n);
+      assertThrows(
+        () => new tf.Graph().asDefault(() => tf.importGraphDef({ ...def, node: nodes } as Any)),
+        tf.ValueError,
+        "no spec of a ragged or sparse tensor",
+      );
+    }
+    tf.unregisterScript(token);
+  },
+);

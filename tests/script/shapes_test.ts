@@ -252,3 +252,30 @@ testOnDevices("E9 gradients have the static shape of their inputs, and keep to i
     { dx: [[2, 4], [6, 8]], du: [[0, 0, 0], [0, 0, 0]], product: [[0, 0, 0], [0, 0, 0]] },
   );
 });
+
+testOnDevices("E8 what shapeFn returns beside shapes and specs is refused by name", async () => {
+  const odd = [
+    undefined,
+    3,
+    "2",
+    {},
+    [1.5],
+    [-1],
+    () => [1],
+    Promise.resolve([1]),
+    Symbol("shape"),
+  ];
+  for (const given of odd) {
+    const shapeFn = () => given;
+    for (const call of [tf.numpyFunction, tf.pyFunction]) {
+      const build = () => call((x: Any) => x, [tf.constant([1])], "float32", { shapeFn } as Any);
+      for (const run of [() => evaluate(build), () => tf.tidy(() => void build())]) {
+        assertMatch((await errorOf(run)).message, /shapeFn of pyfunc_\d+ returned .* wanted/);
+      }
+    }
+  }
+  for (const options of [{ shapeFn: 3 }, { vjp: "x" }] as Any[]) {
+    const error = await errorOfBoth(() => tf.numpyFunction((x: Any) => x, [1], "float32", options));
+    assertMatch(error.message, /Argument '(shapeFn|vjp)' passed to .* must be a function/);
+  }
+});

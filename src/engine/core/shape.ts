@@ -36,6 +36,12 @@ export function checkInferred(
   return shapes;
 }
 
+/** True for null and for lists of dimensions that are known or null. */
+export function isPartialShape(dims: unknown): dims is PartialShape {
+  return dims === null ||
+    (Array.isArray(dims) && dims.every((d) => d === null || (Number.isInteger(d) && d >= 0)));
+}
+
 /** True for a list of non-negative integers, at most as many as a tensor has dimensions. */
 export function isShape(dims: unknown): dims is Shape {
   if (!Array.isArray(dims) || dims.length > MAX_RANK) return false;

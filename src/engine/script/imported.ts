@@ -1,4 +1,5 @@
 /** Scripts of imported graphs, made from the body registered under the node's token. */
+import { CompositeSpec } from "../core/composite.ts";
 import type { DType } from "../core/dtype.ts";
 import { isNested } from "../core/nest.ts";
 import type { Attrs } from "../core/op.ts";
@@ -28,7 +29,7 @@ export function scriptFromRegistry(attrs: Attrs, found: RegisteredScript): Scrip
     pure: stateful === false,
     vectorized: attrs._vectorized === true || vectorized,
     registered: true,
-    flat: (args as unknown[]).every((a) => !isNested(a)),
+    flat: (args as unknown[]).every((a) => !isNested(a) && !(a instanceof CompositeSpec)),
     mergeKey: () => token,
   };
   made.set(attrs, script);

@@ -3,14 +3,14 @@ import { scriptCount } from "../runtime/eager/memory.ts";
 import { counter, objectNumbers } from "../core/collections/counter.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { Spec } from "../core/tensor_spec.ts";
-import { mergeShapes, type PartialShape } from "../core/shape.ts";
+import { isPartialShape, mergeShapes, type PartialShape } from "../core/shape.ts";
 import { AlreadyExistsError, InvalidArgumentError, ValueError } from "../core/errors.ts";
 import { CompositeSpec } from "../core/composite.ts";
 import { describe } from "../core/convert.ts";
 import type { DType } from "../core/dtype.ts";
 import type { NdArray } from "../core/nd_array.ts";
 import type { OpSeeds } from "../ops/random/state.ts";
-import { optionCheck } from "../core/arguments.ts";
+import { optionCheck, wantFunction } from "../core/arguments.ts";
 import { checkTimeout } from "../runtime/run/timers.ts";
 import { flatten, isNested, type Nest, structureText } from "../core/nest.ts";
 import { type Outputs, parseTout, type Tout } from "./tout.ts";
@@ -141,6 +141,7 @@ export function registerScript<F extends ScriptFunction>(
 ): F {
   checkCallable(func);
   checkRegisterOptions(options);
+  checkFunctions(options, "registerScript");
   if (!TOKEN.test(token)) {
     throw new ValueError(
       `Cannot register script "${token}": wanted a name and a version, as in "acme.nms@1"`,
@@ -170,11 +171,17 @@ export function registerScript<F extends ScriptFunction>(
  * ```
  */
 export function unregisterScript(token: string): boolean {
-  const known = byToken.get(token);
-  if (known) tokenOf.delete(known.func);
-  const isGone = byToken.delete(token);
+  const func = byToken.get(token)?.func;
+  if (func === undefined) return false;
+  byToken.delete(token);
   scriptCount.registered = byToken.size;
-  return isGone;
+  if (tokenOf.get(func) === token) {
+    // A body of several names goes on under the latest of the others.
+    const other = [...byToken].findLast(([, script]) => script.func === func);
+    if (other) tokenOf.set(func, other[0]);
+    else tokenOf.delete(func);
+  }
+  return true;
 }
 
 export function findScript(token: string): RegisteredScript | undefined {
@@ -203,6 +210,7 @@ export function makeScript(
 ): Script {
   checkCallable(func);
   checkTimeout(func.name || "a script", timeoutMs);
+  checkFunctions({ shapeFn, vjp }, func.name || "a script");
   const token = tokenOf.get(func);
   const known = token === undefined ? undefined : byToken.get(token);
   const own = token ?? `pyfunc_${nextAnonymous()}`;
@@ -232,6 +240,15 @@ export function makeScript(
         vectorized,
       ].join(";"),
   };
+}
+
+/** Throws `TypeError` for a shape function or gradient that cannot be called. */
+function checkFunctions(
+  { shapeFn, vjp }: Pick<RegisteredScript, "shapeFn" | "vjp">,
+  of: string,
+): void {
+  if (shapeFn !== undefined) wantFunction(shapeFn, "shapeFn", of);
+  if (vjp !== undefined) wantFunction(vjp, "vjp", of);
 }
 
 /** Throws `ValueError` for a script that has nothing to batch, or composite values, whose components have no common first axis. */
@@ -266,10 +283,17 @@ export function outputShapes(script: Script, inputs: readonly Spec[]): PartialSh
       }, wanted ${declared.length}`,
     );
   }
-  return (list as (Spec | PartialShape)[]).map((given, i) => {
-    const isSpec = given !== null && !Array.isArray(given);
+  return list.map((given, i) => {
     const wanted = script.outputs.specs[i].dtype;
-    const { shape, dtype = wanted } = (isSpec ? given : { shape: given }) as Spec;
+    const { shape, dtype = wanted } =
+      (given instanceof Object && !Array.isArray(given) ? given : { shape: given }) as Spec;
+    if (!isPartialShape(shape)) {
+      throw new ValueError(
+        `shapeFn of ${script.token} returned ${
+          describe(given)
+        } for output ${i}, wanted a TensorSpec, or a list of dimensions that are integers or null`,
+      );
+    }
     if (dtype === wanted) return mergeShapes(declared[i], shape);
     throw new ValueError(
       `shapeFn of ${script.token} returned dtype ${dtype} for output ${i}, which Tout declares ${wanted}`,

@@ -1,13 +1,9 @@
-/**
- * Ops of a GraphDef that call functions: their results, the signatures of the functions, and the attributes of scripts.
- */
+/** Ops of a GraphDef that call functions: their results, and the signatures of the functions. */
 import { type DType, DTYPES } from "../../engine/core/dtype.ts";
 import { ValueError } from "../../engine/core/errors.ts";
-import { flatten, type Nest } from "../../engine/core/nest.ts";
 import type { OpDef } from "../../engine/core/op.ts";
-import type { AttrValueJson, NodeDefJson, ShapeJson } from "../../engine/graph/graph_def_json.ts";
+import type { NodeDefJson, ShapeJson } from "../../engine/graph/graph_def_json.ts";
 import { isLoop } from "./nodes.ts";
-import { text } from "./values.ts";
 
 interface Called {
   readonly name: string;
@@ -69,21 +65,6 @@ export function checkCall(
   if (kept.length !== results.length || !kept.every(fits)) {
     throw differ("returns", returned, results);
   }
-}
-
-/** Reads a nest from a script's JSON attribute, with a leaf for each of these dtypes. */
-export function nestOf(attr: AttrValueJson | undefined, name: string, dtypes: unknown): unknown {
-  let nest: unknown;
-  try {
-    nest = JSON.parse(text(attr?.s));
-  } catch (cause) {
-    throw new ValueError(`attribute "${name}" is no JSON: ${(cause as Error).message}`);
-  }
-  const leaves = flatten(nest as Nest<unknown>).length, wanted = (dtypes as unknown[]).length;
-  if (leaves !== wanted || (name === "_script_args" && !Array.isArray(nest))) {
-    throw new ValueError(`attribute "${name}" has ${leaves} values, wanted ${wanted} in a list`);
-  }
-  return nest;
 }
 
 /**

@@ -51,6 +51,19 @@ const FORMS: Readonly<Record<string, (x: T, on: OnTask) => unknown>> = {
     const y = on(() => tf.numpyFunction(double, [x], "float32")) as T;
     return [tf.numpyFunction(double, [y], "float32"), tf.pyFunction(cube, [y], "float32")];
   },
+  "a body of ragged and sparse tensors": (x, on) =>
+    on(() => {
+      const given = [
+        tf.RaggedTensor.fromRowSplits(x, [0, 0, 2]),
+        { s: new tf.SparseTensor([[0], [2]], x, [3]) },
+      ] as const;
+      const body = (r: tf.RaggedTensor, { s }: { s: tf.SparseTensor }) => [r, tf.mul(s.values, 2)];
+      const [r, y] = tf.pyFunction(body, given, [given[0].spec, "float32"]) as [
+        tf.RaggedTensor,
+        T,
+      ];
+      return [r.flatValues, r.rowSplits, y];
+    }),
   "a branch": (x, on) =>
     on(() =>
       tf.cond(tf.greater(tf.sum(x), 0), () => tf.pyFunction(cube, [x], "float32"), () => tf.neg(x))

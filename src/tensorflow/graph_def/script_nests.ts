@@ -1,0 +1,63 @@
+/** Nests of a script's arguments and results, as texts in a GraphDef. */
+import { CompositeSpec } from "../../engine/core/composite.ts";
+import type { DType } from "../../engine/core/dtype.ts";
+import { UnimplementedError, ValueError } from "../../engine/core/errors.ts";
+import { flatten, isNested, type Nest, packAs } from "../../engine/core/nest.ts";
+import { isPartialShape } from "../../engine/core/shape.ts";
+import type { AttrValueJson } from "../../engine/graph/graph_def_json.ts";
+import { RaggedTensorSpec } from "../../engine/ops/ragged/ragged_tensor.ts";
+import { SparseTensorSpec } from "../../engine/ops/ragged/sparse_tensor.ts";
+import { text } from "./values.ts";
+
+/** Writes a nest as JSON: tensors as numbers, specs of ragged and sparse tensors as texts. */
+export function nestText(nest: unknown): string {
+  const leaves = flatten(nest as Nest<unknown>).map((leaf) =>
+    leaf instanceof CompositeSpec ? specText(leaf) : 0
+  );
+  return JSON.stringify(isNested(nest) ? packAs(nest, leaves) : leaves[0]);
+}
+
+function specText(spec: CompositeSpec): string {
+  if (spec instanceof RaggedTensorSpec) {
+    return JSON.stringify(["ragged", spec.shape, spec.dtype, spec.raggedRank]);
+  }
+  if (spec instanceof SparseTensorSpec) return JSON.stringify(["sparse", spec.shape, spec.dtype]);
+  throw new UnimplementedError(`Cannot write ${spec} in the structure of a script to a GraphDef`);
+}
+
+/** Reads a nest with a leaf for each of these dtypes, and with specs of composite values in place of several. */
+export function nestOf(attr: AttrValueJson | undefined, name: string, dtypes: unknown): unknown {
+  let nest: unknown;
+  try {
+    nest = JSON.parse(text(attr?.s));
+  } catch (cause) {
+    throw new ValueError(`attribute "${name}" is no JSON: ${(cause as Error).message}`);
+  }
+  const wanted = (dtypes as unknown[]).length;
+  let n = 0;
+  const leaves = flatten(nest as Nest<unknown>).map((leaf) => {
+    const spec = typeof leaf === "string" ? specOf(leaf, name, wanted) : 0;
+    n += spec === 0 ? 1 : spec.components.length;
+    return spec;
+  });
+  if (n !== wanted || (name === "_script_args" && !Array.isArray(nest))) {
+    throw new ValueError(`attribute "${name}" has ${n} values, wanted ${wanted} in a list`);
+  }
+  return isNested(nest) ? packAs(nest, leaves) : leaves[0];
+}
+
+/** Reads the spec of a composite value with at most `most` components. */
+function specOf(leaf: string, name: string, most: number): CompositeSpec {
+  try {
+    const [kind, shape, dtype, raggedRank = 0] = JSON.parse(leaf) as [string, ...unknown[]];
+    if (isPartialShape(shape) && (raggedRank as number) < most) {
+      if (kind === "sparse") return new SparseTensorSpec(shape, dtype as DType);
+      if (kind === "ragged") {
+        return new RaggedTensorSpec(shape, dtype as DType, raggedRank as number);
+      }
+    }
+  } catch {
+    // The error below says what is wrong.
+  }
+  throw new ValueError(`attribute "${name}" has no spec of a ragged or sparse tensor: "${leaf}"`);
+}
