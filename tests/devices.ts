@@ -10,6 +10,11 @@ export function fileName(url: string): string {
   return new URL(url).pathname.split("/").at(-1)!;
 }
 
+/** True where tests are in a bundle with the library: stacks have no name of a source, and the library's frames look like the tests'. */
+export function isBundled(url: string): boolean {
+  return !fileName(url).endsWith("_test.ts");
+}
+
 /** A device that tests run on, as `setBackend` names it. */
 export type TestDevice = "cpu" | "webgpu";
 

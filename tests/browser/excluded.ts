@@ -57,7 +57,6 @@ export const NOT_IN_NODE: Readonly<Record<string, string>> = {
   "tests/tfjs/": "a bundle has TensorFlow.js as browsers want it, and so it does not start",
 };
 
-const BUNDLED = "looks for the name of a source file in a stack, and a bundle has none";
 const RENAMED = "looks for the name of a variable, and a bundle renames some";
 const OTHER_ENTRIES =
   "a bundle holds the ops of other entries and other tests as well, which their own tests cover";
@@ -71,16 +70,6 @@ const NOT_IN_BUNDLES: Readonly<Record<string, string>> = Object.fromEntries([
   ["every variant of every op is chosen for some sample on some adapter", OTHER_ENTRIES],
   ["every op has samples, or a reason why not", OTHER_ENTRIES],
   ["every op is TensorFlow's, has parts or a reason why not", OTHER_ENTRIES],
-  ...["cpu", "webgpu"].flatMap((device) => [
-    [
-      `1.6 an OpError keeps its class; node, cause, text and both stacks are there [${device}]`,
-      BUNDLED,
-    ],
-    [
-      `G23 an error in the backward pass names the gradient's node, and where the forward op was made [${device}]`,
-      BUNDLED,
-    ],
-  ]),
 ]);
 
 const NO_FILES = "a page has no files";

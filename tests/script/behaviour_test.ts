@@ -5,7 +5,7 @@
 import * as tf from "@weft/weft";
 import { pyFunc as npPyFunc } from "@weft/weft/numpy";
 import { assert, assertEquals, assertMatch, assertNotEquals, assertThrows } from "@std/assert";
-import { testOnDevices } from "../devices.ts";
+import { fileName, testOnDevices } from "../devices.ts";
 import {
   type Any,
   assertBoth,
@@ -623,10 +623,11 @@ testOnDevices(
     ]);
     const lines = error.message.split("\n");
     assertEquals(lines[0], "Error: deep");
-    assertMatch(lines[1], /bodyOfTest.*behaviour_test\.ts/);
+    const here = fileName(import.meta.url);
+    assertMatch(lines[1], new RegExp(`bodyOfTest.*${here}`));
     assertMatch(
       error.message,
-      /\[\[\{\{node a\/b\}\}\]\]\n\nOriginal stack trace for 'a\/b':\n.*behaviour_test\.ts/,
+      new RegExp(`\\[\\[\\{\\{node a/b\\}\\}\\]\\]\n\nOriginal stack trace for 'a/b':\n.*${here}`),
     );
     assert(!/\/src\/(script|runtime|core|graph)\//.test(error.message), error.message);
   },

@@ -6,13 +6,12 @@ import { testOnDevices } from "../devices.ts";
 import { type Any, assertFlat, errorOf, open } from "./helpers.ts";
 
 type T = tf.Tensor;
-const TEXT = "PyFunc 'score' has no vjp: give one, use pyFunction, or stopGradient";
-
 /** A body of its own for each test: each is warned of once. */
 function makeScore(options: Any = {}, call: Any = tf.numpyFunction): (x: Any) => T {
-  const score = (x: tf.NdArray) => x.map((v) => 2 * Number(v));
+  const { score } = { score: (x: tf.NdArray) => x.map((v) => 2 * Number(v)) };
   return (x) => call(score, [x], tf.TensorSpec([], "float32"), options);
 }
+const TEXT = "PyFunc 'score' has no vjp: give one, use pyFunction, or stopGradient";
 
 async function warnings(fn: () => unknown): Promise<string[]> {
   using warn = stub(console, "warn");

@@ -323,56 +323,6 @@ gpuTest(
   },
 );
 
-gpuTest(
-  "training goes on after a loss from what saveVariables() wrote, as if nothing had happened",
-  async () => {
-    const path = await Deno.makeTempFile({ suffix: ".safetensors" });
-    const x = [[1, 2], [3, 4], [5, 6]], y = [[1], [2], [4]];
-    /** Trains for ten steps as the README says, and is struck before one of them. */
-    async function train(struckAt: number): Promise<number[]> {
-      const model = { w: tf.variable([[0.5], [-0.25]]), b: tf.variable([0]) };
-      const optimizer = tf.train.adam(0.05);
-      const step = tf.function((x: tf.Tensor, y: tf.Tensor) =>
-        optimizer.minimize(
-          () => tf.mean(tf.square(tf.sub(tf.add(tf.matMul(x, model.w), model.b), y))),
-          true,
-          [model.w, model.b],
-        )
-      );
-      const losses: number[] = [];
-      for (let i = 0; i < 10;) {
-        try {
-          if (i % 3 === 0) await tf.io.saveVariables(path, { model, optimizer });
-          if (i === struckAt) {
-            struckAt = -1;
-            gpu().gpu.destroy();
-          }
-          using _scope = tf.scope();
-          losses[i] = (await values(step(tf.tensor(x), tf.tensor(y)) as tf.Tensor))[0];
-          i++;
-        } catch (error) {
-          if (!(error instanceof UnavailableError)) throw error;
-          assert(
-            /tf\.io\.saveVariables\(\).*tf\.io\.loadVariables\(\)/.test(error.message),
-            error.message,
-          );
-          await tf.ready();
-          await tf.io.loadVariables(path, { model, optimizer });
-          i = optimizer.iterations;
-        }
-      }
-      optimizer.dispose();
-      tf.dispose(model);
-      return losses;
-    }
-    const undisturbed = await train(-1);
-    assert(undisturbed[9] < undisturbed[0]);
-    assertEquals(await train(5), undisturbed);
-    assertEquals(await train(6), undisturbed);
-    await Deno.remove(path);
-  },
-);
-
 gpuTest("a loss that was not told yet is the error of what reads at once", async () => {
   const body = (a: tf.NdArray): tf.NdArray => a;
   const script = (x: tf.Tensor) => tf.numpyFunction(body, [x], tf.TensorSpec([2])) as tf.Tensor;

@@ -145,9 +145,7 @@ testOnDevices(
       [
         () =>
           tf.pyFunction(
-            function total(x: tf.Tensor) {
-              return tf.sum(x);
-            },
+            { total: (x: tf.Tensor) => tf.sum(x) }.total,
             [tf.tensor([1, 2])],
             "float32",
             OPTIONS,

@@ -1,7 +1,7 @@
 /** Vectorised scripts in mapFn: one call of a body for its rows, in functions and sessions, on both devices, with gradients. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { testOnDevices } from "../../devices.ts";
+import { fileName, testOnDevices } from "../../devices.ts";
 import { errorOf, open, plain } from "../helpers.ts";
 import { cube, double, OPTIONS, ROW, taken, X } from "./bodies.ts";
 
@@ -143,7 +143,7 @@ testOnDevices("vectorised scripts leave no tensors behind", async () => {
   const error = await errorOf(() => tf.tidy(() => void bad(tf.tensor(X))));
   assert(error instanceof tf.errors.InvalidArgumentError);
   assertMatch(error.message, /too many/);
-  assertMatch(error.message, /rows_test\.ts/);
+  assertMatch(error.message, new RegExp(fileName(import.meta.url)));
   assertEquals(error.node, "EagerPyFunc");
   assertEquals([tf.memory().numTensors, taken().at(-1)], [numTensors, "3x2"]);
 });
