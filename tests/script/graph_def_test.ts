@@ -255,7 +255,7 @@ Deno.test("a body that has lost one of its names goes on under the others", asyn
     graph.asDefault(() => tf.numpyFunction(body, [tf.constant([1])], "float32", { name: "y" }));
     const def = graph.toGraphDef();
     assertEquals(await evaluate(() => tf.importGraphDef(def, { returnElements: ["y:0"] })), [[2]]);
-    return atob(def.node.find((n) => n.name === "y")!.attr!.token!.s!);
+    return atob(def.node.find((n) => n.name === "y")!.attr!.token!.s as string);
   };
   assertEquals(await written(), names[2]);
   assert(tf.unregisterScript(names[0]!));
