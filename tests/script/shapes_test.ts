@@ -267,8 +267,8 @@ testOnDevices("E8 what shapeFn returns beside shapes and specs is refused by nam
   ];
   for (const given of odd) {
     const shapeFn = () => given;
-    for (const call of [tf.numpyFunction, tf.pyFunction]) {
-      const build = () => call((x: Any) => x, [tf.constant([1])], "float32", { shapeFn } as Any);
+    for (const [, call] of CALLS) {
+      const build = () => call((x: Any) => x, [tf.constant([1])], "float32", { shapeFn });
       for (const run of [() => evaluate(build), () => tf.tidy(() => void build())]) {
         assertMatch((await errorOf(run)).message, /shapeFn of pyfunc_\d+ returned .* wanted/);
       }
