@@ -596,7 +596,7 @@ import "./engine/script/offered.ts";
 import "./tensorflow/graph/scripts.ts";
 import "./tensorflow/graph/missing.ts";
 import "./tensorflow/graph_def/calls.ts";
-import "./tensorflow/graph_def/script_nests.ts";
+import "./engine/script/structure_text.ts";
 import "./engine/ops/host/accumulators.ts";
 import "./engine/runtime/variables/gradient_accumulator.ts";
 import "./tensorflow/graph/resources.ts";

@@ -621,9 +621,8 @@ testOnDevices(
       "PyFunc",
       cause,
     ]);
-    const lines = error.message.split("\n");
+    const lines = error.message.split("\n"), here = fileName(import.meta.url);
     assertEquals(lines[0], "Error: deep");
-    const here = fileName(import.meta.url);
     assertMatch(lines[1], new RegExp(`bodyOfTest.*${here}`));
     assertMatch(
       error.message,

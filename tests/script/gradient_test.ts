@@ -296,7 +296,7 @@ testOnDevices("vjp must return one gradient per input", async () => {
 });
 
 testOnDevices("vjp must return tensors of the inputs' shapes and dtypes, or null", async () => {
-  const score = (a: N) => a;
+  const { score } = { score: (a: N) => a };
   const slope = (vjp: Any) =>
     errorOf(() =>
       evaluate(() => {
@@ -307,19 +307,12 @@ testOnDevices("vjp must return tensors of the inputs' shapes and dtypes, or null
   const cases: [(dy: T) => unknown, RegExp][] = [
     [
       () => 5,
-      new RegExp(
-        `vjp of ${score.name} returned 5 of type number, wanted a tensor or null for each of 1 inputs`,
-      ),
+      /vjp of score returned 5 of type number, wanted a tensor or null for each of 1 inputs/,
     ],
-    [
-      () => undefined,
-      new RegExp(`vjp of ${score.name} returned undefined, wanted a tensor or null`),
-    ],
+    [() => undefined, /vjp of score returned undefined, wanted a tensor or null/],
     [
       () => [5],
-      new RegExp(
-        `vjp of ${score.name} returned 5 of type number as the gradient of input 0, which is float32\\[2\\]`,
-      ),
+      /vjp of score returned 5 of type number as the gradient of input 0, which is float32\[2\]/,
     ],
     [
       (dy) => [tf.sum(dy)],

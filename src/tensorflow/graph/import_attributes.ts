@@ -9,11 +9,11 @@ import { UNSEEN } from "../../engine/autodiff/unseen.ts";
 import { outermostGraph } from "../../engine/graph/current_graph.ts";
 import { effectAttrs } from "../../engine/graph/func_graph.ts";
 import { checkCall, OWN_ARGUMENTS, whileAttrs } from "../graph_def/calls.ts";
-import { nestOf } from "../graph_def/script_nests.ts";
+import { structureOfText } from "../../engine/script/structure_text.ts";
 import type { Budget } from "../graph_def/check.ts";
 import type { AttrValueJson, NodeDefJson } from "../../engine/graph/graph_def_json.ts";
 import { isLoop } from "../graph_def/nodes.ts";
-import { attrFromJson } from "../graph_def/values.ts";
+import { attrFromJson, text } from "../graph_def/values.ts";
 import type { SymbolicTensor } from "../../engine/graph/operation.ts";
 import type { Branch } from "../../engine/runtime/control/branch.ts";
 import { ConcreteFunction } from "../../engine/runtime/functions/concrete_function.ts";
@@ -97,8 +97,10 @@ export function nodeAttributes(
     for (const name of ["_unordered", "_vectorized", "_batched"]) {
       if (def.attr?.[name]?.b) out[name] = true;
     }
-    out._script_args = nestOf(args, "_script_args", out.Tin);
-    out._script_structure = nestOf(structure, "_script_structure", out.Tout);
+    const read = (attr: typeof args, name: string, dtypes: unknown): unknown =>
+      structureOfText(text(attr?.s), { name, leaves: (dtypes as DType[]).length });
+    out._script_args = read(args, "_script_args", out.Tin);
+    out._script_structure = read(structure, "_script_structure", out.Tout);
   }
   for (const { numberAttr } of op.signature.outputArgs) {
     if (numberAttr !== undefined) library.budget.outputs(out[numberAttr] as number);

@@ -19,7 +19,6 @@ import {
   unportableError,
   type UnportableNode,
 } from "./portable.ts";
-import { nestText } from "./script_nests.ts";
 import { scanNodes } from "./portable_scan.ts";
 import type {
   AttrValueJson,
@@ -29,6 +28,7 @@ import type {
   NodeDefJson,
 } from "../../engine/graph/graph_def_json.ts";
 
+import { structureToText } from "../../engine/script/structure_text.ts";
 import type { Operation, SymbolicTensor } from "../../engine/graph/operation.ts";
 
 const checkOptions = optionCheck<GraphDefOptions>("toGraphDef", {
@@ -208,8 +208,8 @@ export class GraphDefWriter {
     if (op.attrs._unordered) out._unordered = { b: true };
     if (script.vectorized) out._vectorized = { b: true };
     if (op.attrs._batched) out._batched = { b: true };
-    out._script_args = { s: base64Text(nestText(script.args)) };
-    out._script_structure = { s: base64Text(nestText(script.outputs.structure)) };
+    out._script_args = { s: base64Text(structureToText(script.args)) };
+    out._script_structure = { s: base64Text(structureToText(script.outputs.structure)) };
   }
 
   /** Writes a function that an op (or no node) calls, once. Returns its name. */

@@ -1,7 +1,7 @@
 /** The table of mended points in README.md: each names a test that is there, and is told to run in pages only where they can. */
 import { assert } from "@std/assert";
-import { read } from "../../tools/files.ts";
-import { portableTests } from "../browser/bundle.ts";
+import { read } from "../../../tools/files.ts";
+import { portableTests } from "../../browser/bundle.ts";
 
 const TESTS = /`([\w./]+_test\.ts)`: ?([^|]*?) *(?=\||$)/g;
 

@@ -1,16 +1,14 @@
-/** Nests of a script's arguments and results, as texts in a GraphDef. */
-import { CompositeSpec } from "../../engine/core/composite.ts";
-import type { DType } from "../../engine/core/dtype.ts";
-import { UnimplementedError, ValueError } from "../../engine/core/errors.ts";
-import { flatten, isNested, type Nest, packAs } from "../../engine/core/nest.ts";
-import { isPartialShape } from "../../engine/core/shape.ts";
-import type { AttrValueJson } from "../../engine/graph/graph_def_json.ts";
-import { RaggedTensorSpec } from "../../engine/ops/ragged/ragged_tensor.ts";
-import { SparseTensorSpec } from "../../engine/ops/ragged/sparse_tensor.ts";
-import { text } from "./values.ts";
+/** Structures of a script's arguments and results as texts, which GraphDefs hold. */
+import { CompositeSpec } from "../core/composite.ts";
+import type { DType } from "../core/dtype.ts";
+import { UnimplementedError, ValueError } from "../core/errors.ts";
+import { flatten, isNested, type Nest, packAs } from "../core/nest.ts";
+import { isPartialShape } from "../core/shape.ts";
+import { RaggedTensorSpec } from "../ops/ragged/ragged_tensor.ts";
+import { SparseTensorSpec } from "../ops/ragged/sparse_tensor.ts";
 
 /** Writes a nest as JSON: tensors as numbers, specs of ragged and sparse tensors as texts. */
-export function nestText(nest: unknown): string {
+export function structureToText(nest: unknown): string {
   const leaves = flatten(nest as Nest<unknown>).map((leaf) =>
     leaf instanceof CompositeSpec ? specText(leaf) : 0
   );
@@ -25,15 +23,17 @@ function specText(spec: CompositeSpec): string {
   throw new UnimplementedError(`Cannot write ${spec} in the structure of a script to a GraphDef`);
 }
 
-/** Reads a nest with a leaf for each of these dtypes, and with specs of composite values in place of several. */
-export function nestOf(attr: AttrValueJson | undefined, name: string, dtypes: unknown): unknown {
+/** Reads a nest of the attribute `name`: it has `leaves` tensors, those of composite values among them. */
+export function structureOfText(
+  text: string,
+  { name, leaves: wanted }: { readonly name: string; readonly leaves: number },
+): unknown {
   let nest: unknown;
   try {
-    nest = JSON.parse(text(attr?.s));
+    nest = JSON.parse(text);
   } catch (cause) {
     throw new ValueError(`attribute "${name}" is no JSON: ${(cause as Error).message}`);
   }
-  const wanted = (dtypes as unknown[]).length;
   let n = 0;
   const leaves = flatten(nest as Nest<unknown>).map((leaf) => {
     const spec = typeof leaf === "string" ? specOf(leaf, name, wanted) : 0;
