@@ -27,8 +27,13 @@ export interface OnnxFile {
   readonly inputs: ReadonlyMap<string, OnnxArray>;
   readonly outputs: ReadonlyMap<string, OnnxArray>;
   /** Reads the file. */
-  bytes(): Promise<Uint8Array>;
+  bytes(): Promise<Uint8Array<ArrayBuffer>>;
+  /** Reads the files of its external data, by the model's names for them. */
+  external(): Promise<ExternalFiles>;
 }
+
+/** Bytes of files beside a model, by name. */
+export type ExternalFiles = Readonly<Record<string, Uint8Array<ArrayBuffer>>>;
 
 /** A tensor of a line of JSON: dtype, shape, and its place in the bytes after the line. */
 interface Entry {
@@ -72,8 +77,8 @@ function arraysOf(
 
 /** Reads the models of a folder, sorted by name. */
 export async function folderFiles(folder: string): Promise<OnnxFile[]> {
-  const names = [...Deno.readDirSync(folder)].map((f) => f.name)
-    .filter((name) => name.endsWith(".io.bin")).map((name) => name.slice(0, -7)).sort();
+  const all = [...Deno.readDirSync(folder)].map((f) => f.name);
+  const names = all.filter((name) => name.endsWith(".io.bin")).map((name) => name.slice(0, -7)).sort();
   const files: OnnxFile[] = [];
   for (const name of names) {
     const [head, bytes] = split<
@@ -83,12 +88,19 @@ export async function folderFiles(folder: string): Promise<OnnxFile[]> {
       }
     >(await Deno.readFile(`${folder}/${name}.io.bin`));
     const [inputs, outputs] = head.sets[0]!;
+    const beside = all.filter((file) => file.startsWith(`${name}.onnx_data`));
     files.push({
       name,
       tolerance: head.tol,
       inputs: arraysOf(inputs, bytes),
       outputs: arraysOf(outputs, bytes),
       bytes: () => Deno.readFile(`${folder}/${name}.onnx`),
+      external: async () =>
+        Object.fromEntries(
+          await Promise.all(
+            beside.map(async (file) => [file, await Deno.readFile(`${folder}/${file}`)] as const),
+          ),
+        ),
     });
   }
   return files;

@@ -9,7 +9,7 @@
 
 import { cpuUsage } from "node:process";
 import { parseArgs } from "node:util";
-import { errorOf, folderFiles, type OnnxArray, type OnnxFile } from "./files.ts";
+import { errorOf, type ExternalFiles, folderFiles, type OnnxArray, type OnnxFile } from "./files.ts";
 import { writeSection } from "../results.ts";
 import type { Device } from "../row.ts";
 import { limitThreads, threadsText } from "../threads.ts";
@@ -24,6 +24,12 @@ const SPIN_MS = 80;
 
 type Results = ReadonlyMap<string, ArrayLike<number | bigint>>;
 
+/** What a system loads: bytes of a model and of files beside it. */
+interface Loaded {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly external: ExternalFiles;
+}
+
 /** A model set up in one system. */
 interface Session {
   /** Runs it; results are in JavaScript's memory. */
@@ -33,7 +39,7 @@ interface Session {
 
 interface System {
   readonly name: string;
-  load(bytes: Uint8Array, inputs: ReadonlyMap<string, OnnxArray>): Promise<Session>;
+  load(given: Loaded, inputs: ReadonlyMap<string, OnnxArray>): Promise<Session>;
 }
 
 async function weft(device: Device): Promise<System> {
@@ -44,8 +50,8 @@ async function weft(device: Device): Promise<System> {
     a.dtype === "float16" ? new Float16Array(a.data.buffer as ArrayBuffer) : a.data;
   return {
     name: "Weft",
-    async load(bytes, inputs) {
-      const model = await loadOnnx(bytes);
+    async load({ bytes, external }, inputs) {
+      const model = await loadOnnx(bytes, { externalData: external });
       const feeds = Object.fromEntries(
         model.inputs.map(({ name, dtype }) => {
           const given = inputs.get(name)!;
@@ -84,7 +90,10 @@ interface OrtTensor {
 interface Ort {
   readonly env: { readonly wasm: { numThreads?: number }; logLevel: string };
   readonly InferenceSession: {
-    create(model: Uint8Array, options: { readonly logSeverityLevel: number }): Promise<{
+    create(model: Uint8Array, options: {
+      readonly logSeverityLevel: number;
+      readonly externalData: readonly { readonly path: string; readonly data: Uint8Array }[];
+    }): Promise<{
       run(feeds: Readonly<Record<string, OrtTensor>>): Promise<Readonly<Record<string, OrtTensor>>>;
       release(): Promise<void>;
     }>;
@@ -104,8 +113,10 @@ async function onnxruntime(): Promise<System> {
   ort.env.logLevel = "error";
   const system: System = {
     name: "onnxruntime-web",
-    async load(bytes, inputs) {
-      const session = await ort.InferenceSession.create(bytes, { logSeverityLevel: 3 });
+    async load({ bytes, external }, inputs) {
+      const externalData = Object.entries(external).map(([path, data]) => ({ path, data }));
+      const options = { logSeverityLevel: 3, externalData };
+      const session = await ort.InferenceSession.create(bytes, options);
       globalThis.Worker = Worker;
       const feeds = Object.fromEntries(
         [...inputs].map(([name, { dtype, shape, data }]) => [
@@ -163,11 +174,12 @@ async function firstResults(
   readonly results: Results;
   readonly times: number[];
 }> {
-  const bytes = await file.bytes(), times: number[] = [];
+  const times: number[] = [];
   for (let i = 0;; i++) {
     // A session may keep or change what it is given.
-    const copy = bytes.slice(), started = clock();
-    const session = await system.load(copy, file.inputs), results = await session.run();
+    const given = { bytes: await file.bytes(), external: await file.external() };
+    const started = clock();
+    const session = await system.load(given, file.inputs), results = await session.run();
     times.push(clock() - started);
     if (i === count - 1) return { session, results, times };
     session.dispose();
