@@ -55,6 +55,28 @@ Deno.test("a session packs constants at its first run, and gives them back when 
   assertEquals(engine!.heap.liveBytes, live);
 });
 
+Deno.test("a constant that is only read packed lies in memory once; one that is also read as it is, twice", async () => {
+  await tf.setBackend("cpu");
+  const [k, n] = SHAPES[0], bytes = 4 * k * n, x = tf.tensor(random(8 * k), [8, k]);
+  const data = WEIGHTS[0].arraySync() as number[][];
+  const held = (f: (x: tf.Tensor, w: tf.Tensor) => tf.Tensor): number => {
+    const before = engine!.heap.liveBytes;
+    const g = tf.function((x: tf.Tensor) => f(x, tf.constant(data)));
+    const [first, second] = [g(x), g(x)], wanted = tf.tidy(() => f(x, WEIGHTS[0]));
+    const [a, b, c] = [first, second, wanted].map((y) => y.dataSync());
+    assertEquals(a, b);
+    for (let i = 0; i < c.length; i += 97) assertAlmostEquals(a[i]!, c[i]!, 1e-4);
+    tf.dispose([first, second, wanted]);
+    const { liveBytes } = engine!.heap;
+    return (liveBytes - before) / bytes;
+  };
+  const packed = held((x, w) => tf.matMul(x, w));
+  assert(packed >= 1 && packed < 1.3, `${packed} times its bytes`);
+  const both = held((x, w) => tf.add(tf.matMul(x, w), tf.max(tf.mul(w, tf.mean(x)))));
+  assert(both >= 2 && both < 2.4, `${both} times its bytes`);
+  x.dispose();
+});
+
 /** A traced network over variables of its own, and what calls of it cost. */
 async function overVariables() {
   await tf.setBackend("cpu");

@@ -121,9 +121,11 @@ class Registers {
     { from, to }: Pick<Work, "from" | "to">,
   ): boolean {
     if (kernel === null || kernel.dynamic) return false;
-    if (!from.every((slot, i) => hosts[i] !== undefined || this.#placeConstant(slot))) return false;
-    const { form } = kernel;
-    const made = form && this.#constantIn(from[form.input], form);
+    const { form } = kernel, made = form && this.#constantIn(from[form.input], form);
+    const isPlaced = (slot: number, i: number): boolean =>
+      hosts[i] !== undefined || made !== undefined && i === form!.input ||
+      this.#placeConstant(slot);
+    if (!from.every(isPlaced)) return false;
     this.#work.push({
       step,
       kernel: made === undefined ? kernel : { name: kernel.name, run: form!.run },
@@ -145,7 +147,7 @@ class Registers {
     if (!this.#isConstant(slot)) return undefined;
     const { slots, device } = this.#context;
     try {
-      return slots.form(slot, slots.tensor(slot, device, true) as EagerTensor, form);
+      return slots.form(slot, device, form);
     } catch (e) {
       if (e instanceof ResourceExhaustedError) return undefined;
       throw e;

@@ -234,13 +234,27 @@ export class Slots {
     this.values[slot] = tensor;
   }
 
-  /** Returns a constant in a kernel's form, made once; `t` is the constant on its device. */
-  form(slot: number, t: EagerTensor, { key, spec, make }: KernelForm): DeviceBuffer {
-    const { device, buffer } = t.storage;
-    return this.#kept(`${slot} ${key}`, device, () => {
-      const storage = new Storage(device, make(buffer), spec);
-      return uncounted(new EagerTensor(spec.dtype, spec.shape, storage));
-    }).storage.buffer;
+  /**
+   * Returns a constant in a kernel's form, made once; undefined where it is not on that device. An array is uploaded for as long as the
+   * form is made, unless it is there already.
+   */
+  form(slot: number, device: Device, { key, spec, make }: KernelForm): DeviceBuffer | undefined {
+    const name = `${slot} ${key}`, known = this.#memory.constants.get(device);
+    const made = known?.get(name);
+    if (made !== undefined && !made.isDisposed) return made.storage.buffer;
+    const v = this.values[slot];
+    const isLent = v instanceof NdArray && known?.has(slot) !== true && !this.#memory.released;
+    const t = isLent ? constantTensor(v, device) : this.tensor(slot, device, true);
+    if (!isEager(t)) return undefined;
+    try {
+      if (t.storage.device !== device) return undefined;
+      return this.#kept(name, device, () => {
+        const storage = new Storage(device, make(t.storage.buffer), spec);
+        return uncounted(new EagerTensor(spec.dtype, spec.shape, storage));
+      }).storage.buffer;
+    } finally {
+      if (isLent) t.dispose();
+    }
   }
 
   #kept(key: number | string, device: Device, make: () => EagerTensor): EagerTensor {
