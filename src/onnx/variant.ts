@@ -18,7 +18,8 @@ import {
 import { NeedsValueError, tensorOf } from "./build/node_call.ts";
 import { Value } from "./build/value.ts";
 import { Walk, type WalkOptions } from "./build/walk.ts";
-import type { OnnxGraph } from "./file/graph.ts";
+import { MOST_UNROLLED } from "./ops/control.ts";
+import { allNodes, type GraphNode, type OnnxGraph } from "./file/graph.ts";
 
 /** An output value: a tensor, or a list of them for a sequence. */
 export type OnnxOutput = Tensor | Tensor[];
@@ -35,8 +36,14 @@ export const ABSENT: readonly Tensor[] = Object.freeze([]);
 /** Maximum number of input shapes with traces of their own. Then varying extents become unknown. */
 const MOST_SHAPES = 4;
 
-/** Maximum number of values with graphs of their own, of inputs that choose branches. */
+/** Maximum number of values with graphs of their own, of inputs that choose branches or count turns. */
 const MOST_CHOSEN = 8;
+
+/** Maximum nodes of a loop's turn, for loops that are unrolled by the value of an input. */
+const MOST_TURN_NODES = 16;
+
+/** What an input decides: which branch runs, or only the number of turns of a loop. */
+type Switch = "branch" | "turns";
 
 interface VariantInit {
   /** The model's name in errors. */
@@ -53,9 +60,9 @@ interface VariantInit {
 export class Variant {
   readonly graph: OnnxGraph;
   readonly #init: VariantInit;
-  /** Names of inputs that choose branches. */
-  readonly #switches: readonly string[];
-  /** Its graph with one branch each, by the values of those inputs. */
+  /** Names of inputs that choose branches or count the turns of loops. */
+  readonly #switches: ReadonlyMap<string, Switch>;
+  /** Its graph with one branch each, and with unrolled loops, by the values of those inputs. */
   readonly #chosen = new Map<string, Variant>();
   readonly #keys: readonly string[];
   readonly #walk: WalkOptions;
@@ -80,8 +87,8 @@ export class Variant {
 
   /** Runs it, and waits for scripts in it. */
   async run(feeds: Feeds): Promise<OnnxOutputs> {
-    if (this.#switches.length > 0) {
-      const values = this.#switches.map((name) => (feeds[name] as Tensor).ndarray());
+    if (this.#switches.size > 0) {
+      const values = [...this.#switches.keys()].map((name) => (feeds[name] as Tensor).ndarray());
       const { variant, rest } = this.#choose(feeds, await Promise.all(values));
       if (variant !== this) return variant.run(rest);
     }
@@ -99,8 +106,10 @@ export class Variant {
   /** Runs it synchronously, or builds it into the graph being built. */
   call(feeds: Feeds): OnnxOutputs {
     if (currentInterpreter().symbolic) return this.#build(feeds);
-    if (this.#switches.length > 0) {
-      const values = this.#switches.map((name) => (feeds[name] as Tensor).ndarraySync());
+    if (this.#switches.size > 0) {
+      const values = [...this.#switches.keys()].map((name) =>
+        (feeds[name] as Tensor).ndarraySync()
+      );
       const { variant, rest } = this.#choose(feeds, values);
       if (variant !== this) return variant.call(rest);
     }
@@ -114,14 +123,19 @@ export class Variant {
   }
 
   /** Returns the graph of the branches that these values choose: the others need not fit the inputs' shapes. */
-  #choose(feeds: Feeds, values: readonly NdArray[]): { variant: Variant; rest: Feeds } {
-    const { graph, constants } = this.#init, names = this.#switches;
-    const key = values.map((v) => v.at(0)).join();
+  #choose(feeds: Feeds, arrays: readonly NdArray[]): { variant: Variant; rest: Feeds } {
+    const { graph, constants } = this.#init, all = [...this.#switches];
+    // Long loops are not unrolled.
+    const given = all.map(([name, kind], i) => ({ name, kind, array: arrays[i] }))
+      .filter(({ kind, array }) => kind === "branch" || Number(array.at(0)) <= MOST_UNROLLED);
+    if (given.length === 0) return { variant: this, rest: feeds };
+    const names = given.map(({ name }) => name);
+    const key = given.map(({ name, array }) => `${name} ${array.at(0)}`).join();
     let variant = this.#chosen.get(key);
     if (variant === undefined) {
       // Values that keep changing choose at run time.
       if (this.#chosen.size === MOST_CHOSEN) return { variant: this, rest: feeds };
-      const known = names.map((name, i) => [name, Value.known(values[i])] as const);
+      const known = given.map(({ name, array }) => [name, Value.known(array)] as const);
       variant = new Variant({
         ...this.#init,
         graph: { ...graph, inputs: graph.inputs.filter(({ name }) => !names.includes(name)) },
@@ -194,33 +208,50 @@ export class Variant {
 
 /**
  * Names of inputs that choose branches: single integers and booleans, such as a sampling rate, of which alone a condition
- * is made. Those of graphs within count too.
+ * is made, or the number of turns of a small loop. Those of graphs within count too.
  */
-function switchesOf(graph: OnnxGraph): string[] {
+function switchesOf(graph: OnnxGraph): ReadonlyMap<string, Switch> {
   const inputs = graph.inputs.filter(({ type }) =>
     type?.kind === "tensor" && DTYPES[type.dtype].kind !== "float" &&
     (type.shape?.every((extent) => extent === 1) ?? false)
   ).map(({ name }) => name);
-  if (inputs.length === 0) return inputs;
-  const found = new Set<string>();
-  findSwitches(graph, new Map(inputs.map((name) => [name, [name]])), found);
-  return inputs.filter((name) => found.has(name));
+  const found = new Map<string, Switch>();
+  if (inputs.length > 0) {
+    findSwitches(graph, new Map(inputs.map((name) => [name, [name]])), found);
+  }
+  return new Map(
+    inputs.flatMap((name) => found.has(name) ? [[name, found.get(name)!] as const] : []),
+  );
 }
 
 /** Follows the inputs that values are made of. `madeOf` has an empty list for constants. */
 function findSwitches(
   { nodes, initialisers }: OnnxGraph,
   outer: ReadonlyMap<string, readonly string[]>,
-  found: Set<string>,
+  found: Map<string, Switch>,
 ): void {
   const madeOf = new Map(outer);
   for (const name of initialisers.keys()) madeOf.set(name, []);
   for (const node of nodes) {
-    if (node.op === "If") { for (const name of madeOf.get(node.inputs[0]) ?? []) found.add(name); }
+    const kind = switchOf(node);
+    if (kind !== null) {
+      for (const name of madeOf.get(node.inputs[0]) ?? []) {
+        if (found.get(name) !== "branch") found.set(name, kind);
+      }
+    }
     for (const inner of Object.values(node.graphs)) findSwitches(inner, madeOf, found);
     if (Object.keys(node.graphs).length > 0) continue;
     const sources = node.inputs.map((name) => name === "" ? [] : madeOf.get(name));
     if (!sources.every((s) => s !== undefined)) continue;
     for (const name of node.outputs) madeOf.set(name, sources.flat());
   }
+}
+
+/** Returns what the first input of a node decides; null where graphs do not depend on it, or are too large to unroll. */
+function switchOf({ op, graphs }: GraphNode): Switch | null {
+  if (op === "If") return "branch";
+  const { body } = graphs;
+  return op === "Loop" && body !== undefined && allNodes(body).length <= MOST_TURN_NODES
+    ? "turns"
+    : null;
 }

@@ -13,7 +13,7 @@ import { knownInt64 } from "./shapes.ts";
 import * as tf from "../build/tf.ts";
 
 /** Maximum turns of a loop that are unrolled. */
-const MOST_UNROLLED = 32;
+export const MOST_UNROLLED: number = 32;
 
 /** Converts values to tensors of the graph being built: the caches of other graphs do not apply. */
 function tensorsOf(n: NodeCall, values: readonly Value[]): Tensor[] {
