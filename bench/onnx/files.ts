@@ -78,7 +78,8 @@ function arraysOf(
 /** Reads the models of a folder, sorted by name. */
 export async function folderFiles(folder: string): Promise<OnnxFile[]> {
   const all = [...Deno.readDirSync(folder)].map((f) => f.name);
-  const names = all.filter((name) => name.endsWith(".io.bin")).map((name) => name.slice(0, -7)).sort();
+  const names = all.filter((name) => name.endsWith(".io.bin")).map((name) => name.slice(0, -7))
+    .sort();
   const files: OnnxFile[] = [];
   for (const name of names) {
     const [head, bytes] = split<

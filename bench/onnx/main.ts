@@ -9,14 +9,20 @@
 
 import { cpuUsage } from "node:process";
 import { parseArgs } from "node:util";
-import { errorOf, type ExternalFiles, folderFiles, type OnnxArray, type OnnxFile } from "./files.ts";
+import {
+  errorOf,
+  type ExternalFiles,
+  folderFiles,
+  type OnnxArray,
+  type OnnxFile,
+} from "./files.ts";
 import { writeSection } from "../results.ts";
 import type { Device } from "../row.ts";
 import { limitThreads, threadsText } from "../threads.ts";
 
 const PACKAGE = "npm:onnxruntime-web@1.30.0";
 
-/** Milliseconds of runs before the timed ones, at most. */
+/** Milliseconds of runs before the timed ones. */
 const WARM_MS = 600;
 
 /** Its threads spin for about 50 ms after a run. */
@@ -24,7 +30,7 @@ const SPIN_MS = 80;
 
 type Results = ReadonlyMap<string, ArrayLike<number | bigint>>;
 
-/** What a system loads: bytes of a model and of files beside it. */
+/** A model to load: its bytes, and those of files beside it. */
 interface Loaded {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly external: ExternalFiles;
@@ -193,7 +199,7 @@ async function medians(sessions: readonly Session[], isParallel: boolean): Promi
   for (const session of sessions) {
     // Code is compiled as it becomes hot.
     const until = performance.now() + WARM_MS;
-    for (let i = 0; i < 3 || i < 100 && performance.now() < until; i++) await session.run();
+    for (let i = 0; i < 3 || performance.now() < until; i++) await session.run();
     const started = performance.now();
     await session.run();
     counts.push(Math.max(1, Math.min(50, Math.round(4 / (performance.now() - started)))));

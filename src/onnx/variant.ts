@@ -42,7 +42,7 @@ const MOST_CHOSEN = 8;
 /** Maximum nodes of a loop's turn, for loops that are unrolled by the value of an input. */
 const MOST_TURN_NODES = 16;
 
-/** What an input decides: which branch runs, or only the number of turns of a loop. */
+/** The choice of an input: a branch, or only the number of turns of a loop. */
 type Switch = "branch" | "turns";
 
 interface VariantInit {
@@ -247,7 +247,7 @@ function findSwitches(
   }
 }
 
-/** Returns what the first input of a node decides; null where graphs do not depend on it, or are too large to unroll. */
+/** Returns the choice of a node by its first input; null where graphs do not depend on it, or are too large to unroll. */
 function switchOf({ op, graphs }: GraphNode): Switch | null {
   if (op === "If") return "branch";
   const { body } = graphs;

@@ -123,37 +123,41 @@ testOnDevices("a loop turns as often as an input says, and collects", async () =
   }
 });
 
-testOnDevices("a small loop is unrolled for the few values of the input that counts its turns", async () => {
-  const m = await loadOnnx(model(POWERS)), seen: unknown[] = [];
-  m.replace("all", (rows) => {
-    seen.push(rows.staticShape);
-    return tf.neg(rows);
-  });
-  const count = async (n: number): Promise<void> => {
-    const { all } = await m.run({ x: 1, n: tf.tensor(n, [], "int64") });
-    const wanted = Array.from({ length: n }, (_, i) => -(2 ** (i + 1)));
-    assertEquals(await (all as tf.Tensor).array(), wanted, `${n} turns`);
-  };
-  await count(3);
-  await count(3);
-  assertEquals(seen, [[3]], "one graph for a value");
-  for (const n of [40, 33, 100]) await count(n);
-  assertEquals(seen, [[3], [null]], "long loops share a graph, which is a loop");
-  for (const n of [0, 1, 2, 4, 5, 6, 32]) await count(n);
-  assertEquals(seen.slice(2), [[0], [1], [2], [4], [5], [6], [32]]);
-  for (const n of [7, 8, 9, 3, 0]) await count(n);
-  assertEquals(seen.length, 9, "further values, and long loops, are those of the loop");
-  const f = tf.function((n: tf.Tensor) => m.call({ x: 1, n }).all as tf.Tensor);
-  assertEquals(f(tf.tensor(2, [], "int64")).arraySync(), [-2, -4]);
-  assertEquals(seen.at(-1), [null], "a traced value is not known");
-});
+testOnDevices(
+  "a small loop is unrolled for the few values of the input that counts its turns",
+  async () => {
+    const m = await loadOnnx(model(POWERS)), seen: unknown[] = [];
+    m.replace("all", (rows) => {
+      seen.push(rows.staticShape);
+      return tf.neg(rows);
+    });
+    const count = async (n: number): Promise<void> => {
+      const { all } = await m.run({ x: 1, n: tf.tensor(n, [], "int64") });
+      const wanted = Array.from({ length: n }, (_, i) => -(2 ** (i + 1)));
+      assertEquals(await (all as tf.Tensor).array(), wanted, `${n} turns`);
+    };
+    await count(3);
+    await count(3);
+    assertEquals(seen, [[3]], "one graph for a value");
+    for (const n of [40, 33, 100]) await count(n);
+    assertEquals(seen, [[3], [null]], "long loops share a graph, which is a loop");
+    for (const n of [0, 1, 2, 4, 5, 6, 32]) await count(n);
+    assertEquals(seen.slice(2), [[0], [1], [2], [4], [5], [6], [32]]);
+    for (const n of [7, 8, 9, 3, 0]) await count(n);
+    assertEquals(seen.length, 9, "further values, and long loops, are those of the loop");
+    const f = tf.function((n: tf.Tensor) => m.call({ x: 1, n }).all as tf.Tensor);
+    assertEquals(f(tf.tensor(2, [], "int64")).arraySync(), [-2, -4]);
+    assertEquals(seen.at(-1), [null], "a traced value is not known");
+  },
+);
 
 testOnDevices("an input that counts turns and takes a branch is known for both", async () => {
-  const [loop] = POWERS.nodes, side = (by: string): Graph => ({
-    nodes: [node("Mul", ["last", by], ["r"])],
-    inputs: [],
-    outputs: [value("r", "float32", [])],
-  });
+  const [loop] = POWERS.nodes,
+    side = (by: string): Graph => ({
+      nodes: [node("Mul", ["last", by], ["r"])],
+      inputs: [],
+      outputs: [value("r", "float32", [])],
+    });
   const m = await loadOnnx(model({
     ...POWERS,
     nodes: [
