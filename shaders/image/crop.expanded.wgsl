@@ -14,9 +14,15 @@ struct Params {
   outside: f32,
 }
 @group(0) @binding(4) var<uniform> p: Params;
+fn quotient(a: f32, b: f32) -> f32 {
+  let q = a / b;
+  let c = 4097.0 * q;
+  let high = c - (c - q);
+  return q + ((a - high * b) - (q - high) * b) / b;
+}
 fn place(begin: f32, end: f32, extent: u32, at: u32, steps: u32) -> f32 {
   let span = f32(extent - 1u);
-  if (steps > 1u) { return begin * span + f32(at) * ((end - begin) * span / f32(steps - 1u)); }
+  if (steps > 1u) { return begin * span + quotient(f32(at) * (end - begin) * span, f32(steps - 1u)); }
   return 0.5 * (begin + end) * span;
 }
 @compute @workgroup_size(256, 1, 1)

@@ -207,7 +207,7 @@ const EXAMPLES_ALONE = [
     "rmsprop",
   ],
   ...["power-gradient", "cumprod-gradient", "flat-gradient", "nan-rank"],
-  ...["moments-second", "entropy-second", "resize-second"],
+  ...["moments-second", "entropy-second", "resize-second", "crop-edge"],
 ];
 
 /** A way to compute a case. */

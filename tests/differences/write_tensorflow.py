@@ -323,6 +323,9 @@ EXAMPLES = {
         [1.0, 2.0],
         [1.0, 2.0],
     ),
+    "crop-edge": lambda: tf.reduce_min(
+        tf.image.crop_and_resize(tf.ones([1, 60, 60, 1]), [[0.0, 0.0, 1.0, 1.0]], [0], [192, 192])
+    ),
     "flat-gradient": lambda: "null" if gradient(tf.floor, [1.5], [1.0]) is None else "a gradient",
     "float-attributes": lambda: tf.nn.leaky_relu(tf.constant([-1.0], tf.float64), 0.2),
     "erf-infinity": lambda: tf.math.erf(tf.constant([inf], tf.float64)),

@@ -85,6 +85,24 @@ testOnDevices("cropAndResize() cuts boxes, flips them, and fills what lies outsi
   );
 });
 
+testOnDevices("cropAndResize() of whole images has their last rows and columns", () => {
+  const whole = [[0, 0, 1, 1]];
+  for (const size of [7, 61, 192, 247]) {
+    for (const method of ["bilinear", "nearest"] as const) {
+      const found = tf.image.cropAndResize(
+        tf.ones([1, 60, 90, 1]),
+        whole,
+        [0],
+        [size, 192],
+        method,
+      );
+      assertEquals(tf.min(found).item(), 1, `${size} ${method}`);
+    }
+    const grad = tf.grad((x) => tf.image.cropAndResize(x, whole, [0], [size, 192]));
+    assertAlmostEquals(tf.sum(grad(tf.ones([1, 60, 90, 1]))).item() as number, size * 192, 0.1);
+  }
+});
+
 testOnDevices(
   "cropAndResize() in a graph refuses as many owners as there are no boxes",
   async () => {

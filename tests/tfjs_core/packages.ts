@@ -7,7 +7,10 @@ import { assertEquals } from "@std/assert";
 import type { Any } from "../script/helpers.ts";
 import { uniform } from "../../bench/random.ts";
 import { fromFileUrl } from "../../tools/paths.ts";
-import { type Case, IMAGE_MODELS } from "./image_models.ts";
+import { DETECTORS } from "./detectors.ts";
+import { type Case, meanGraph, numbers } from "./graphs.ts";
+import { IMAGE_MODELS } from "./image_models.ts";
+import { TEXT_MODELS } from "./text_models.ts";
 
 const noise = (n: number, seed = 1): Float32Array => {
   const next = uniform(seed);
@@ -59,52 +62,6 @@ const FACES: Readonly<
   },
 };
 
-/** All numbers in a value, in order. */
-function numbers(value: unknown): number[] {
-  if (typeof value === "number") return [value];
-  if (ArrayBuffer.isView(value)) return [...value as Float32Array];
-  if (typeof value !== "object" || value === null) return [];
-  return Object.values(value).flatMap(numbers);
-}
-
-const FLOAT = { dtype: { type: "DT_FLOAT" } };
-const constant = (name: string, type = "DT_FLOAT") => ({
-  name,
-  op: "Const",
-  attr: { dtype: { type } },
-});
-
-/** A graph with the inputs and outputs of those that coco-ssd is made for: scores of 20 boxes, by the mean colour. */
-const DETECTOR = {
-  node: [
-    {
-      name: "image",
-      op: "Placeholder",
-      attr: {
-        dtype: { type: "DT_INT32" },
-        shape: { shape: { dim: [1, -1, -1, 3].map((size) => ({ size: `${size}` })) } },
-      },
-    },
-    constant("axes", "DT_INT32"),
-    constant("weights"),
-    constant("shape", "DT_INT32"),
-    constant("boxes"),
-    {
-      name: "floats",
-      op: "Cast",
-      input: ["image"],
-      attr: { SrcT: { type: "DT_INT32" }, DstT: FLOAT.dtype },
-    },
-    { name: "mean", op: "Mean", input: ["floats", "axes"], attr: { keep_dims: { b: false } } },
-    { name: "product", op: "MatMul", input: ["mean", "weights"], attr: { T: FLOAT.dtype } },
-    { name: "odds", op: "Sigmoid", input: ["product"] },
-    { name: "scores", op: "Reshape", input: ["odds", "shape"] },
-    { name: "places", op: "Identity", input: ["boxes"] },
-  ],
-  library: {},
-  versions: {},
-};
-
 export const PACKAGES: Readonly<Record<string, Case>> = {
   "knn-classifier": {
     found: "npm:@tensorflow-models/knn-classifier@1.2.6/package.json",
@@ -136,20 +93,10 @@ export const PACKAGES: Readonly<Record<string, Case>> = {
     found: "npm:@tensorflow-models/coco-ssd@2.2.3/package.json",
     entry: "dist/index.js",
     async tell(coco, tf) {
-      const corners = noise(20 * 4, 5).map((v, i) => v * 0.5 + (i % 4 > 1 ? 0.5 : 0));
-      const weights = {
-        axes: tf.tensor1d([1, 2], "int32"),
-        weights: tf.tensor2d(noise(3 * 1800, 4).map((v) => (v - 0.5) / 50), [3, 1800]),
-        shape: tf.tensor1d([1, 20, 90], "int32"),
-        boxes: tf.tensor4d(corners, [1, 20, 1, 4]),
-      };
-      const { data: weightData, specs: weightSpecs } = await tf.io.encodeWeights(weights);
-      const artifacts = {
-        modelTopology: DETECTOR,
-        weightSpecs,
-        weightData,
-        signature: { outputs: { a: { name: "scores" }, b: { name: "places" } } },
-      };
+      const artifacts = await meanGraph(tf, {
+        scores: { shape: [1, 20, 90], scale: 0.01 },
+        places: { shape: [1, 20, 1, 4], scale: 0.005, bias: 0.5 },
+      }, { dtype: "DT_INT32" });
       const model = await coco.load({ modelUrl: tf.io.fromMemory(artifacts) });
       const found = await model.detect(image(tf, 40), 10, 0.3);
       return [found.length, ...numbers(found)];
@@ -200,7 +147,9 @@ export const PACKAGES: Readonly<Record<string, Case>> = {
       return [...numbers(notes), ...numbers(frames), ...numbers(onsets)];
     },
   },
+  ...DETECTORS,
   ...IMAGE_MODELS,
+  ...TEXT_MODELS,
   ...Object.fromEntries(
     Object.entries(FACES).map(([name, { file, tell }]): [string, Case] => [`face-api's ${name}`, {
       found: "npm:@vladmandic/face-api@1.7.15/package.json",
@@ -250,6 +199,7 @@ if (scope.WorkerGlobalScope !== undefined && scope instanceof scope.WorkerGlobal
     const loaded = await import(bundle);
     loaded.tf.enableProdMode();
     await loaded.tf.setBackend("cpu");
-    scope.postMessage([...await ask(loaded, name) as number[]]);
+    const told = await ask(loaded, name).catch((error) => `${name}: ${error.stack}`);
+    scope.postMessage(typeof told === "string" ? told : [...told as number[]]);
   };
 }

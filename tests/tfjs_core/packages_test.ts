@@ -30,7 +30,8 @@ Deno.test.afterAll(async () => {
 /** Returns a package's report with TensorFlow.js. */
 function askTheirs(name: string): Promise<number[]> {
   return new Promise((resolve, reject) => {
-    worker.onmessage = ({ data }) => resolve(data);
+    worker.onmessage = ({ data }) =>
+      typeof data === "string" ? reject(new Error(data)) : resolve(data);
     worker.onerror = (event) => {
       event.preventDefault();
       reject(new Error(event.message));
