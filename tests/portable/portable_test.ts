@@ -164,7 +164,7 @@ Deno.test("portability() names the nodes of every op of our own that a graph may
     registeredOps().filter((d) => unportable(d) && !named.has(d.name)).map((d) => d.name),
     [
       ...["_FusedPointwise", "_GroupedUpdate", "_GroupedColumnSum"],
-      ...["_FusedAttention", "_FusedAttentionGrad", "_OntoRows"],
+      ...["_FusedAttention", "_FusedAttentionGrad", "_OntoRows", "_ProductWrite"],
     ],
     "ops that plans alone make",
   );

@@ -46,6 +46,8 @@ export interface PreparedKernel {
     readonly input: number;
     run(inputs: readonly (DeviceBuffer | undefined)[]): void;
   };
+  /** Numbers of the inputs whose memory it changes. Absent for none. */
+  readonly changes?: readonly number[];
   /** An input that the kernel copies into another layout before it reads it, if any. */
   readonly form?: KernelForm;
   /** For outputs whose shape depends on values: takes buffers or host arrays, returns host arrays (CPU only). */

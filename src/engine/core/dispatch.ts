@@ -112,6 +112,8 @@ export interface GpuPlan {
   readonly temps?: readonly number[];
   /** The dispatches that write output 0 into an input's memory: their buffers name the output instead of the input. */
   readonly onto?: { readonly input: number; readonly dispatches: readonly Dispatch[] };
+  /** Numbers of the inputs whose memory it changes. */
+  readonly changes?: readonly number[];
 }
 
 /** One implementation of an op on a GPU. */

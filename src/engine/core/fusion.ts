@@ -22,6 +22,20 @@ export interface Epilogue {
   /** An expression over the sum (argument 0) and further operands (arguments 1 and up). */
   readonly expr: Expr;
   readonly operands: readonly EpilogueOperand[];
+  /** The memory that some of the results are also written to. */
+  readonly write?: RowWrite | undefined;
+}
+
+/** Columns of a result of one row that are also written to a row of an array, where that lies. */
+export interface RowWrite {
+  /** The first of these columns, and their number: that of a row of the array. */
+  readonly from: number;
+  readonly width: number;
+  /** Rows of the array. An index beyond them writes nothing. */
+  readonly rows: number;
+  /** The int32 index of the row. */
+  readonly index: BufferRef;
+  readonly into: BufferRef;
 }
 
 /** The work of a node besides its op. Its further inputs come after the op's own. */

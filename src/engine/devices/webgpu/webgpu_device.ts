@@ -165,29 +165,28 @@ export class WebGpuDevice implements Device {
   prepareKernel(name: string, plan: GpuPlan, outputs: readonly ConcreteSpec[]): PreparedKernel {
     const launchesOf = (dispatches: GpuPlan["dispatches"]): Launch[] =>
       dispatches.map((d) => new Launch(d, outputs.length, this.#pipelines));
-    const launches = launchesOf(plan.dispatches);
+    const { onto, changes } = plan, launches = launchesOf(plan.dispatches);
     const sizes = [...outputs.map((o) => storageBytes(o)), ...plan.temps ?? []];
-    let classes: readonly SizeClass[] | null = null;
+    let classes: readonly SizeClass[] | null = null, changing: readonly Launch[] | null = null;
     const into = (
       launches: readonly Launch[],
       given: readonly (DeviceBuffer | undefined)[],
       outputs: readonly DeviceBuffer[],
     ): void => {
       this.check();
-      const inputs = given as readonly (PooledBuffer | undefined)[];
-      const own = outputs as readonly PooledBuffer[];
+      const inputs = given as readonly (PooledBuffer | undefined)[],
+        own = outputs as PooledBuffer[];
       if (this.#pool.failed > 0) this.#pool.refuse([...inputs, ...own]);
       // The host's copy is no longer valid.
       for (const buffer of own) buffer.given = null;
       for (const launch of launches) this.#record(launch, inputs, own);
     };
-    const { onto } = plan;
-    let changing: readonly Launch[] | null = null;
     return {
       name,
       ...(sizes.length === outputs.length && {
         runInto: (given, outputs) => into(launches, given, outputs),
       }),
+      ...(changes && { changes }),
       ...(onto !== undefined && {
         onto: {
           input: onto.input,
@@ -200,6 +199,7 @@ export class WebGpuDevice implements Device {
         classes ??= sizes.map((bytes) => this.#pool.classOf(bytes));
         const inputs = given as readonly (PooledBuffer | undefined)[];
         if (this.#pool.failed > 0) this.#pool.refuse(inputs);
+        for (const i of changes ?? []) inputs[i]!.given = null;
         const own = this.#pool.takeAll(classes, this.#stream.batch);
         for (let i = 0; i < launches.length; i++) this.#record(launches[i], inputs, own);
         this.#take?.took(own);

@@ -10,6 +10,7 @@ import { groupAlike } from "./group.ts";
 import { mergePointwise } from "./merge.ts";
 import { normalizeInProducts } from "./norms.ts";
 import type { PassTarget } from "./pointwise_nodes.ts";
+import { writeFromProducts } from "./product_writes.ts";
 import { fuseReductions } from "./reductions.ts";
 import { rewrite } from "./rewrite.ts";
 import { verify } from "./verify.ts";
@@ -25,6 +26,7 @@ const NAMES = [
   "fuse",
   "norms",
   "epilogue",
+  "writes",
   "reductions",
   "merge",
   "group",
@@ -40,6 +42,7 @@ export const PASSES: Readonly<Record<PassName, (ir: IrGraph, target: PassTarget)
   fuse,
   norms: normalizeInProducts,
   epilogue: fuseEpilogues,
+  writes: writeFromProducts,
   reductions: fuseReductions,
   merge: mergePointwise,
   group: groupAlike,

@@ -3,7 +3,7 @@
  * activation, residual, cast.
  */
 import type { DType } from "../../core/dtype.ts";
-import type { Epilogue } from "../../core/fusion.ts";
+import type { Epilogue, RowWrite } from "../../core/fusion.ts";
 import { accDType, accType, vec, wgslType } from "../../core/gpu_storage.ts";
 import { exprType } from "../../core/scalar/expr.ts";
 import {
@@ -26,6 +26,8 @@ export interface PrintedEpilogue {
   readonly text: string;
   readonly inputs: readonly string[];
   readonly output: string;
+  /** Types of further outputs. */
+  readonly outputs: readonly string[];
 }
 
 /** Characters of the functions that an epilogue calls. */
@@ -50,9 +52,9 @@ export function printEpilogue(
   const head = `fn finish(v: ${own(acc)}, at: u32, column: u32) -> ${output}`;
   if (!epilogue) {
     const text = `${head} { return ${output}(v); }`;
-    return { prelude: text, helpers: [], text, inputs: [], output };
+    return { prelude: text, helpers: [], text, inputs: [], output, outputs: [] };
   }
-  const { expr, operands } = epilogue;
+  const { expr, operands, write } = epilogue;
   const dtypes = [accDType(sum), ...operands.map((o) => o.dtype)];
   const printed = printWgsl([expr], dtypes, ["x", ...operands.map((_, i) => `e${i}`)]);
   const args = operands.map((o, i) => `, e${i}: ${registerType(o.dtype)}`).join("");
@@ -78,13 +80,26 @@ export function printEpilogue(
     return result === "bool" ? storeElement("bool", text) : `${wgslType(out)}(${text})`;
   };
   const lanes = wide === 4 ? [".x", ".y", ".z", ".w"] : [""];
-  lines.push(`return ${wide === 4 ? `${output}(${lanes.map(call).join(", ")})` : call("")};\n}`);
+  const stored = wide === 4 ? `${output}(${lanes.map(call).join(", ")})` : call("");
+  if (write) lines.push(`let y = ${stored};`, writeText(write, wide, first + operands.length));
+  lines.push(`return ${write ? "y" : stored};\n}`);
   const text = lines.join("\n");
   return {
     prelude: printed.prelude === "" ? text : `${printed.prelude}\n${text}`,
     helpers: printed.helpers,
     text,
-    inputs: operands.map((o) => (o.per === "all" ? wgslType(o.dtype) : own(wgslType(o.dtype)))),
+    inputs: [
+      ...operands.map((o) => (o.per === "all" ? wgslType(o.dtype) : own(wgslType(o.dtype)))),
+      ...write ? ["i32"] : [],
+    ],
     output,
+    outputs: write ? [output] : [],
   };
+}
+
+/** Prints the write of `y` into the row that input `index` names. */
+function writeText({ from, width, rows }: RowWrite, wide: number, index: number): string {
+  const [begin, count] = [from / wide, width / wide];
+  return `let row = u32(in${index}[0]);
+if (column - ${begin}u < ${count}u && row < ${rows}u) { out1[row * ${count}u + column - ${begin}u] = y; }`;
 }

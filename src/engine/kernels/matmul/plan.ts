@@ -240,7 +240,9 @@ function dispatchPiece(task: MatMulTask, piece: Piece, way: Way): Dispatch[] {
     o.per === "element" ? { ...o.buffer, ...rangeOf(piece.c.ref) } : o.buffer
   );
   const norm = task.norm ? [task.norm.scale, task.norm.offset] : [];
-  const buffers = [piece.a.ref, piece.b.ref, ...norm, ...operands, piece.c.ref];
+  const { write } = source.epilogue ?? {};
+  const [index, into] = write ? [[write.index], [write.into]] : [[], []];
+  const buffers = [piece.a.ref, piece.b.ref, ...norm, ...operands, ...index, piece.c.ref, ...into];
   return gridLayers(piece.batch * splits, profile, (zbase, depth) => ({
     program,
     buffers,

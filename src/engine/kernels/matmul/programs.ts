@@ -36,6 +36,7 @@ export function printProduct(
     readonly finish: string;
   };
   readonly inputs: readonly string[];
+  readonly outputs: readonly string[];
 } {
   const finish = printEpilogue(epilogue, dtype, out, wideC ? 4 : 1, first);
   return {
@@ -48,6 +49,7 @@ export function printProduct(
       finish: finish.prelude,
     },
     inputs: finish.inputs,
+    outputs: finish.outputs,
   };
 }
 
@@ -80,22 +82,23 @@ export function registerProgram(
   profile: Profile,
 ): Program {
   const own = { ...source, wideB: source.wideB || source.skewB > 0 };
-  const { texts, inputs, norm } = printMatMul(own);
+  const { texts, inputs, outputs, norm } = printMatMul(own);
   const additions = registerAdditions("matmul", inputs, tile, profile);
   const enable = norm.add === 1 && profile.subgroupDirective ? ["enable subgroups;"] : [];
   return shaderProgram(
     MATMUL_REGISTER,
     { ...own, ...registerParameters(tile, profile), ...texts, ...norm },
-    { ...additions, enable: [...new Set([...additions.enable, ...enable])] },
+    { ...additions, outputs, enable: [...new Set([...additions.enable, ...enable])] },
   );
 }
 
 /** Returns the same of a matrix product, whose rows may be normalized. */
 function printMatMul(source: MatMulSource) {
   const { norm, dtype, wideA } = source, own = norm ? [dtype, dtype] : [];
-  const { texts, inputs } = printProduct(source, 2 + own.length);
+  const { texts, inputs, outputs } = printProduct(source, 2 + own.length);
   return {
     texts,
+    outputs,
     inputs: [...own.map((t) => elementType(t, wideA)), ...inputs],
     norm: { norm: norm !== null, add: norm?.add ?? 0, lanesOfRow: norm?.lanesOfRow ?? 1 },
   };
@@ -103,10 +106,11 @@ function printMatMul(source: MatMulSource) {
 
 /** Makes a program whose workgroups stage blocks of both operands in their memory. */
 export function sharedProgram(source: MatMulSource, tile: SharedTile): Program {
-  const { texts, inputs } = printProduct(source);
+  const { texts, inputs, outputs } = printProduct(source);
   return shaderProgram(MATMUL_TILED, { ...source, ...tile, ...texts }, {
     name: `matmul_shared_${tile.bm}x${tile.bn}`,
     inputs,
+    outputs,
   });
 }
 
@@ -132,7 +136,7 @@ export function dotProgram(
   tile: DotTile,
   { subgroupDirective: directive }: Profile,
 ): Program {
-  const { wideA: wide } = source, { texts, inputs, norm } = printMatMul(source);
+  const { wideA: wide } = source, { texts, inputs, outputs, norm } = printMatMul(source);
   return shaderProgram(MATMUL_DOT, {
     ...source,
     ...tile,
@@ -144,6 +148,7 @@ export function dotProgram(
   }, {
     name: `matmul_dot_${tile.matrixIsB ? "b" : "a"}${tile.vectors}`,
     inputs,
+    outputs,
     enable: norm.add === 1 && directive ? ["enable subgroups;"] : [],
   });
 }
@@ -161,9 +166,10 @@ export interface ColumnsTile {
  * summed at the end.
  */
 export function columnsProgram(source: MatMulSource, tile: ColumnsTile): Program {
-  const { texts, inputs, norm } = printMatMul(source);
+  const { texts, inputs, outputs, norm } = printMatMul(source);
   return shaderProgram(MATMUL_COLUMNS_FEW, { ...source, ...tile, ...texts, ...norm }, {
     name: `matmul_columns_${tile.rows}`,
     inputs,
+    outputs,
   });
 }

@@ -49,7 +49,9 @@ export function partOf<T extends ProductTask>(task: T): T {
 
 /** Returns the buffers of a task in the order of their bindings. */
 export function buffersOf({ a, b, c, epilogue }: ProductTask): BufferRef[] {
-  return [a, b, ...(epilogue?.operands ?? []).map((o) => o.buffer), c];
+  const { operands = [], write } = epilogue ?? {};
+  const own = [a, b, ...operands.map((o) => o.buffer)];
+  return write ? [...own, write.index, c, write.into] : [...own, c];
 }
 
 /** The accesses of a product that are four wide. */

@@ -49,7 +49,7 @@ function sumOfParts(
       part: vec(accType(sum), wide),
       c: finish.output,
       finish: finish.prelude,
-    }, { name: "gemm_split_sum", inputs: finish.inputs }),
+    }, { name: "gemm_split_sum", inputs: finish.inputs, outputs: finish.outputs }),
     buffers: [{ temp: 0 }, ...others],
     params: [batch * size / wide, size / wide, columns / wide, splits],
   }, profile);

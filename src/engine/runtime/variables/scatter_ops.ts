@@ -19,6 +19,7 @@ import { isolated } from "../eager/isolated.ts";
 import { onDevice } from "../eager/eager.ts";
 import { findLaunch } from "../eager/launch_cache.ts";
 import { type EagerTensor, tidy } from "../eager/tensor.ts";
+import { defineProductWrite } from "./product_write.ts";
 import { stateOf } from "./variable_ops.ts";
 import type { VariableState } from "./variable_state.ts";
 
@@ -92,6 +93,8 @@ function scatterOp(name: string, how: Change): OpDef {
 const ResourceScatterAdd: OpDef = scatterOp("ResourceScatterAdd", "add");
 const ResourceScatterSub: OpDef = scatterOp("ResourceScatterSub", "sub");
 const ResourceScatterUpdate: OpDef = scatterOp("ResourceScatterUpdate", "write");
+
+defineProductWrite((state, given) => changeRows(state, "write", given));
 
 const SCATTERS = {
   Add: ResourceScatterAdd,
