@@ -274,4 +274,10 @@ export const FOUND_PROGRAMS: readonly Program[] = [
     }],
     "outputs": [1],
   },
+  // gradient, function of unknown rank
+  {
+    "inputs": [{ "dtype": "float32", "shape": [], "data": [0] }],
+    "lines": [{ "code": "tf.euclideanNorm($0, undefined, false)", "operands": [0] }],
+    "outputs": [1],
+  },
 ];

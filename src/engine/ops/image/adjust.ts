@@ -7,9 +7,10 @@ import { ValueError } from "../../core/errors.ts";
 import { shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { cast } from "../array/cast.ts";
-import { size } from "../array/view.ts";
+import { reshape, shape, size } from "../array/view.ts";
 import { asTensor, shapeOfInput, toInput } from "../input.ts";
 import { tensordot } from "../linalg/linalg.ts";
+import { matMul } from "../linalg/matmul.ts";
 import { add, div, mul, sub } from "../pointwise/arithmetic.ts";
 import { pow, sqrt, square } from "../pointwise/power.ts";
 import { clipByValue, maximum } from "../pointwise/select.ts";
@@ -20,18 +21,34 @@ import { contrasted, hsvOf, rgbOf, saturated, turnedHue } from "./hue.ts";
 
 /** Converts images, whose last axis is that of channels. Throws `ValueError` for a rank below `rank` and another number of channels. */
 export function toImages(x: TensorLike, fn: string, rank = 3, channels?: number): Tensor {
-  const images = asTensor(toInput(x, "image", fn)), shape = shapeOfInput(images);
-  const last = shape?.at(-1);
+  const images = asTensor(toInput(x, "image", fn)), known = shapeOfInput(images);
+  const last = known?.at(-1);
   if (
-    shape && (shape.length < rank || channels !== undefined && last !== null && last !== channels)
+    known && (known.length < rank || channels !== undefined && last !== null && last !== channels)
   ) {
     throw new ValueError(
       `Error in ${fn}: wanted images of rank ${rank} or more${
         channels === undefined ? "" : ` with ${channels} channels last`
-      }, received shape ${shapeText(shape)}`,
+      }, received shape ${shapeText(known)}`,
     );
   }
   return images;
+}
+
+/** Converts images as {@linkcode toImages} does. Throws `ValueError` for an unknown rank, too. */
+export function toRankedImages(x: TensorLike, fn: string, rank = 3): Tensor {
+  const images = toImages(x, fn, rank);
+  if (images.staticShape === null) throw wantKnown(fn, images, "rank");
+  return images;
+}
+
+/** An error of a function that needs to know more of its images' shape. */
+export function wantKnown(fn: string, images: Tensor, what: string): ValueError {
+  return new ValueError(
+    `Error in ${fn}: wanted images of known ${what}, received shape ${
+      shapeText(images.staticShape)
+    }`,
+  );
 }
 
 /** The number that stands for 1 in images of a dtype. */
@@ -180,7 +197,9 @@ const FROM_YUV = [[1, 1, 1], [0, -0.394642334, 2.03206185], [1.13988303, -0.5806
 function linear(images: TensorLike, fn: string, matrix: number[][]): Tensor {
   return compose(() => {
     const x = toImages(images, fn, 1, 3);
-    return tensordot(x, cast(matrix, x.dtype), [[x.rank - 1], [0]]);
+    const rank = x.staticShape?.length, factors = cast(matrix, x.dtype);
+    if (rank !== undefined) return tensordot(x, factors, [[rank - 1], [0]]);
+    return reshape(matMul(reshape(x, [-1, 3]), factors), shape(x));
   });
 }
 

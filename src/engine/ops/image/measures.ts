@@ -4,12 +4,13 @@ import { compose } from "../../core/apply.ts";
 import { isFloating } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
+import { isConcrete } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { cast } from "../array/cast.ts";
-import { stack } from "../array/join.ts";
+import { concat, stack } from "../array/join.ts";
 import { mirrorPad, pad } from "../array/pad.ts";
 import { slice } from "../array/slice.ts";
-import { reshape } from "../array/view.ts";
+import { reshape, shape } from "../array/view.ts";
 import { depthwiseConv2d } from "../conv/conv_depthwise.ts";
 import { avgPool } from "../conv/pool_functions.ts";
 import { add, div, mul, sub } from "../pointwise/arithmetic.ts";
@@ -18,12 +19,12 @@ import { pow, square } from "../pointwise/power.ts";
 import { abs } from "../pointwise/rounding.ts";
 import { relu } from "../pointwise/activation.ts";
 import { mean, prod, sum } from "../reduce/reduce.ts";
-import { convertImageDtype, greatest, toImages } from "./adjust.ts";
+import { convertImageDtype, greatest, toImages, toRankedImages, wantKnown } from "./adjust.ts";
 
 /** Sums of distances between neighbouring pixels of each image. Follows TensorFlow `tf.image.total_variation`. */
 export function totalVariation(images: TensorLike): Tensor {
   return compose(() => {
-    const x = toImages(images, "totalVariation"), axes = [-3, -2, -1];
+    const x = toRankedImages(images, "totalVariation"), axes = [-3, -2, -1];
     const along = (axis: number): Tensor => sum(abs(step(x, x.rank - 3 + axis)), axes);
     return add(along(0), along(1));
   });
@@ -31,20 +32,16 @@ export function totalVariation(images: TensorLike): Tensor {
 
 /** Differences of neighbours along an axis. */
 function step(x: Tensor, axis: number): Tensor {
-  const zeros = new Array<number>(x.rank).fill(0), n = x.shape[axis];
-  const at = (from: number): Tensor =>
-    slice(
-      x,
-      zeros.map((_, i) => i === axis ? from : 0),
-      zeros.map((_, i) => i === axis ? n - 1 : -1),
-    );
-  return sub(at(1), at(0));
+  const along = Array.from({ length: x.rank }, (_, i) => i === axis ? 1 : 0);
+  const n = x.staticShape![axis];
+  const extent = n === null ? sub(shape(x), along) : along.map((one) => one === 1 ? n - 1 : -1);
+  return sub(slice(x, along, extent), slice(x, along.map(() => 0), extent));
 }
 
 /** Differences between neighbouring pixels down and across, zeros at the ends: `{ dy, dx }`. Follows TensorFlow `tf.image.image_gradients`. */
 export function imageGradients(image: TensorLike): { dy: Tensor; dx: Tensor } {
   return compose(() => {
-    const x = toImages(image, "imageGradients", 4);
+    const x = toRankedImages(image, "imageGradients", 4);
     const padded = (axis: number): Tensor =>
       pad(step(x, axis), [0, 1, 2, 3].map((i): [number, number] => [0, i === axis ? 1 : 0]));
     return { dy: padded(1), dx: padded(2) };
@@ -65,7 +62,8 @@ export function imageGradients(image: TensorLike): { dy: Tensor; dx: Tensor } {
  */
 export function sobelEdges(image: TensorLike): Tensor {
   return compose(() => {
-    const x = toImages(image, "sobelEdges", 4), depth = x.shape[3];
+    const x = toImages(image, "sobelEdges", 4), depth = x.staticShape?.[3] ?? null;
+    if (depth === null) throw wantKnown("sobelEdges", x, "channels");
     const down = [[-1, -2, -1], [0, 0, 0], [1, 2, 1]];
     const filter = new NdArray(
       "float32",
@@ -83,9 +81,24 @@ export function sobelEdges(image: TensorLike): Tensor {
     );
     const padded = mirrorPad(x, [[0, 0], [1, 1], [1, 1], [0, 0]], "reflect");
     const y = depthwiseConv2d(padded, cast(filter, x.dtype), 1, "valid");
-    const [batch, height, width] = x.shape;
-    return reshape(y, [batch, height, width, depth, 2]);
+    return reshape(y, followedBy(x.staticShape!.slice(0, 3), x, [depth, 2]));
   });
+}
+
+/** The first extents of a tensor, then others. */
+function followedBy(known: readonly (number | null)[], x: Tensor, rest: number[]): TensorLike {
+  return isConcrete(known)
+    ? [...known, ...rest]
+    : concat([slice(shape(x), [0], [known.length]), rest]);
+}
+
+/** Height, width and channels of images, and the extents before. Throws `ValueError` where one of the three is unknown. */
+function extentsOf(x: Tensor): { inner: number[]; outer: readonly (number | null)[] } {
+  const inner = x.staticShape?.slice(-3) ?? null;
+  if (inner === null || !isConcrete(inner)) {
+    throw wantKnown("ssim", x, "height, width and channels");
+  }
+  return { inner: [...inner], outer: x.staticShape!.slice(0, -3) };
 }
 
 /** Both images as floats, with the range of their values. */
@@ -158,7 +171,7 @@ function similarity(
   options: SsimOptions,
 ): { whole: Tensor; contrast: Tensor } {
   const { filterSize = 11, filterSigma = 1.5, k1 = 0.01, k2 = 0.03 } = options;
-  const [height, width, depth] = x.shape.slice(-3), outer = x.shape.slice(0, -3);
+  const { inner: [height, width, depth], outer } = extentsOf(x);
   if (height < filterSize || width < filterSize) {
     throw new ValueError(
       `Error in ssim: images of ${height} by ${width} are smaller than the window of ${filterSize}`,
@@ -173,7 +186,7 @@ function similarity(
   const luminance = div(add(products, c1), add(squares, c1));
   const shared = mul(smooth(mul(x, y)), 2), own = smooth(add(square(x), square(y)));
   const contrast = div(add(sub(shared, products), c2), add(sub(own, squares), c2));
-  const over = (t: Tensor): Tensor => reshape(mean(t, [1, 2]), [...outer, depth]);
+  const over = (t: Tensor): Tensor => reshape(mean(t, [1, 2]), followedBy(outer, x, [depth]));
   return { whole: over(mul(luminance, contrast)), contrast: over(contrast) };
 }
 
@@ -225,11 +238,12 @@ export function ssimMultiscale(
 
 /** Means of blocks of two by two; odd sizes are padded with their mirror image. */
 function halved(x: Tensor): Tensor {
-  const [height, width, depth] = x.shape.slice(-3), outer = x.shape.slice(0, -3);
+  const { inner: [height, width, depth], outer } = extentsOf(x);
   const flat = reshape(x, [-1, height, width, depth]);
   const padded = height % 2 + width % 2 === 0
     ? flat
     : mirrorPad(flat, [[0, 0], [0, height % 2], [0, width % 2], [0, 0]], "symmetric");
   const y = avgPool(padded, 2, 2, "valid");
-  return reshape(y, [...outer, y.shape[1], y.shape[2], depth]);
+  const [h, w] = [height, width].map((n) => Math.ceil(n / 2));
+  return reshape(y, followedBy(outer, x, [h, w, depth]));
 }

@@ -2,21 +2,22 @@
 import { wantList, wantNumber } from "../../core/arguments.ts";
 import { compose } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
-import { shapeText } from "../../core/shape.ts";
+import { isConcrete, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { concat } from "../array/join.ts";
 import { reverse, transpose } from "../array/move.ts";
 import { cast } from "../array/cast.ts";
 import { pad } from "../array/pad.ts";
 import { slice } from "../array/slice.ts";
-import { identity } from "../array/view.ts";
+import { identity, shape } from "../array/view.ts";
 import { asTensor, shapeOfInput, toInput } from "../input.ts";
-import { mul } from "../pointwise/arithmetic.ts";
+import { add, mul, sub } from "../pointwise/arithmetic.ts";
 import { less } from "../pointwise/compare.ts";
 import { floor } from "../pointwise/rounding.ts";
 import { where } from "../pointwise/select.ts";
 import { randomUniform } from "../random/random.ts";
 import type { Seed } from "../random/state.ts";
-import { toImages } from "./adjust.ts";
+import { toImages, toRankedImages } from "./adjust.ts";
 import { resize, type ResizeOptions } from "./resize.ts";
 
 /** Converts images of rank 3 or 4 whose height and width are known. */
@@ -24,12 +25,12 @@ function sized(
   image: TensorLike,
   fn: string,
 ): { x: Tensor; height: number; width: number; at: number } {
-  const x = toImages(image, fn), shape = shapeOfInput(x);
-  const at = (shape?.length ?? 0) - 3, [height, width] = shape?.slice(at) ?? [];
-  if (shape === null || shape.length > 4 || height == null || width == null) {
+  const x = toImages(image, fn), known = shapeOfInput(x);
+  const at = (known?.length ?? 0) - 3, [height, width] = known?.slice(at) ?? [];
+  if (known === null || known.length > 4 || height == null || width == null) {
     throw new ValueError(
       `Error in ${fn}: wanted images of rank 3 or 4 with known height and width, received shape ${
-        shapeText(shape)
+        shapeText(known)
       }`,
     );
   }
@@ -59,7 +60,7 @@ function cropped(
 export function rot90(image: TensorLike, k = 1): Tensor {
   wantNumber(k, "k", "rot90");
   return compose(() => {
-    const x = toImages(image, "rot90"), h = x.rank - 3, w = h + 1, turns = ((k % 4) + 4) % 4;
+    const x = toRankedImages(image, "rot90"), h = x.rank - 3, w = h + 1, turns = ((k % 4) + 4) % 4;
     if (turns === 2) return reverse(x, [h, w]);
     if (turns === 0) return identity(x);
     const turned = transposed(x);
@@ -75,7 +76,7 @@ function transposed(x: Tensor): Tensor {
 
 /** Swaps height and width of images of rank 3 or 4. Follows TensorFlow `tf.image.transpose`. */
 export function transposeImage(image: TensorLike): Tensor {
-  return compose(() => transposed(toImages(image, "transpose")));
+  return compose(() => transposed(toRankedImages(image, "transpose")));
 }
 
 /**
@@ -164,10 +165,13 @@ export function resizeWithPad(
 
 function randomFlip(image: TensorLike, fn: string, axis: number, seed?: Seed | null): Tensor {
   return compose(() => {
-    const x = toImages(image, fn), at = x.rank - 3 + axis;
+    const x = toRankedImages(image, fn), at = x.rank - 3 + axis;
     if (x.rank > 4) throw new ValueError(`Error in ${fn}: wanted images of rank 3 or 4`);
-    const count = x.rank === 4 ? x.shape[0] : 1;
-    const draws = randomUniform([count, 1, 1, 1].slice(4 - x.rank), 0, 1, "float32", seed);
+    const count = x.rank === 4 ? x.staticShape![0] : 1;
+    const places = count === null
+      ? concat([slice(shape(x), [0], [1]), [1, 1, 1]])
+      : [count, 1, 1, 1].slice(4 - x.rank);
+    const draws = randomUniform(places, 0, 1, "float32", seed);
     return where(less(draws, 0.5), reverse(x, at), x);
   });
 }
@@ -196,13 +200,17 @@ export function randomCrop(value: TensorLike, size: readonly number[], seed?: Se
   wantList(size, "size", "randomCrop", "numbers");
   for (const n of size) wantNumber(n, "size", "randomCrop");
   return compose(() => {
-    const x = asTensor(toInput(value, "value", "randomCrop")), shape = x.shape;
-    if (shape.length !== size.length || size.some((n, i) => !(n >= 0 && n <= shape[i]))) {
+    const x = asTensor(toInput(value, "value", "randomCrop")), known = x.staticShape;
+    const fits = known === null || known.length === size.length &&
+        size.every((n, i) => n >= 0 && !(n > (known[i] ?? Infinity)));
+    if (!fits) {
       throw new ValueError(
-        `Error in randomCrop: wanted a size within shape ${shapeText(shape)}, received [${size}]`,
+        `Error in randomCrop: wanted a size within shape ${shapeText(known)}, received [${size}]`,
       );
     }
-    const places = shape.map((n, i) => n - size[i] + 1);
+    const places = isConcrete(known)
+      ? known.map((n, i) => n - size[i] + 1)
+      : add(sub(shape(x), cast([...size], "int32")), 1);
     const draws = randomUniform([size.length], 0, 1, "float64", seed);
     const starts = cast(floor(mul(draws, cast(places, "float64"))), "int32");
     return slice(x, starts, [...size]);

@@ -2,7 +2,7 @@
 import { wantList } from "../../core/arguments.ts";
 import { apply, apply1, compose } from "../../core/apply.ts";
 import { defineOp, lookupOp } from "../../core/op.ts";
-import { broadcastShapes, type PartialShape } from "../../core/shape.ts";
+import { broadcastShapes, type PartialShape, shapeText } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { UnimplementedError, ValueError } from "../../core/errors.ts";
@@ -203,15 +203,13 @@ export function gramSchmidt(xs: readonly Tensor[] | Tensor): Tensor[] | Tensor {
     if (rows.length === 0) {
       throw new ValueError("Gram-Schmidt process: wanted at least one vector, received none");
     }
-    const dim = rows[0].shape[0];
-    for (const row of rows) {
-      if (row.rank !== 1 || row.shape[0] !== dim) {
-        throw new ValueError(
-          `Gram-Schmidt process: wanted vectors of one length, received ${
-            rows.map((r) => `[${r.shape}]`)
-          }`,
-        );
-      }
+    const dim = rows[0].staticShape?.[0] ?? null;
+    if (dim === null || rows.some((row) => String(row.staticShape) !== `${dim}`)) {
+      throw new ValueError(
+        `Gram-Schmidt process: wanted vectors of one length that is known, received shapes ${
+          rows.map((row) => shapeText(row.staticShape))
+        }`,
+      );
     }
     if (rows.length > dim) {
       throw new ValueError(
@@ -296,6 +294,13 @@ export function tensordot(
 ): Tensor {
   if (typeof axes !== "number") wantList(axes, "axes", "tensordot");
   const [x, y] = toInputs([a, b], "tensors", "tensordot").map(asTensor);
+  if (x.staticShape === null || y.staticShape === null) {
+    throw new ValueError(
+      `Cannot apply tensordot: wanted tensors of known ranks, received shapes ${
+        shapeText(x.staticShape)
+      } and ${shapeText(y.staticShape)}`,
+    );
+  }
   const count = (n: number, from: number): number[] =>
     Array.from({ length: n }, (_, i) => from + i);
   const [left, right] = typeof axes === "number"

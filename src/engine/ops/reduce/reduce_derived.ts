@@ -6,13 +6,13 @@ import { ValueError } from "../../core/errors.ts";
 import { scalar } from "../../core/scalar/expr.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { cast } from "../array/cast.ts";
-import { squeeze, stopGradient } from "../array/view.ts";
+import { rank, squeeze, stopGradient } from "../array/view.ts";
 import { asTensor, castInput, shapeOfInput, toFloatInput } from "../input.ts";
 import { onesOfTensor } from "../array/fill_ops.ts";
 import { IndexedSlices } from "../array/indexed_slices.ts";
-import { add, addN, conjugate, div, mul, sub } from "../pointwise/arithmetic.ts";
+import { add, addN, conjugate, div, divNoNan, mul, sub } from "../pointwise/arithmetic.ts";
 import { real } from "../pointwise/complex.ts";
-import { greater, isFinite } from "../pointwise/compare.ts";
+import { equal, greater, isFinite } from "../pointwise/compare.ts";
 import { exp, log } from "../pointwise/exponential.ts";
 import { sqrt, square } from "../pointwise/power.ts";
 import { abs } from "../pointwise/rounding.ts";
@@ -35,7 +35,12 @@ const EuclideanNorm = defineReduction("EuclideanNorm", {
     vjp: (saved, [dy], ctx) => {
       // A norm is real, for all dtypes.
       const own = DTYPES[dy.dtype].kind === "complex" ? cast(real(dy), dy.dtype) : dy;
-      return [mul(saved.input, keepAxes(div(own, saved.output), saved, ctx)), null];
+      const quotient = div(own, saved.output);
+      // That of a scalar is its sign, as where the rank is known.
+      const factor = ctx.inputs[0].shape === null
+        ? where(equal(rank(saved.input), 0), divNoNan(own, saved.output), quotient)
+        : quotient;
+      return [mul(saved.input, keepAxes(factor, saved, ctx)), null];
     },
   },
 });
@@ -136,11 +141,7 @@ export function norm(
         return min(abs(input), axes, keepDims);
       case 2:
       case "euclidean":
-        if (shapeOfInput(input)?.length === 0) return abs(input);
-        return apply1(EuclideanNorm, [input, axesInput(input, axes)], {
-          keep_dims: keepDims,
-          ...allOf(input, axes),
-        });
+        return vectorNorm(input, axes, keepDims);
     }
     throw new ValueError(
       `Cannot take the norm of a vector: received ord ${
@@ -148,6 +149,16 @@ export function norm(
       }, wanted 1, 2, ±Infinity or "euclidean"`,
     );
   });
+}
+
+function vectorNorm(x: Tensor, axes: readonly number[] | null, keepDims: boolean): Tensor {
+  const known = shapeOfInput(x);
+  // The root of a square is no magnitude where the square is out of range.
+  if (known?.length === 0) return cast(abs(x), x.dtype);
+  const attrs = { keep_dims: keepDims, ...allOf(x, axes) };
+  const length = apply1(EuclideanNorm, [x, axesInput(x, axes)], attrs);
+  if (known !== null || axes !== null) return length;
+  return where(equal(rank(x), 0), cast(max(abs(x), axes, keepDims), x.dtype), length);
 }
 
 function matrixNorm(
