@@ -116,6 +116,35 @@ Deno.test("order() is decided by the seed and the lines' texts, changed lines fi
   assertEquals(changed.slice(0, 4).map(({ line }) => line).toSorted(), [3, 3, 7, 7]);
 });
 
+Deno.test("a process of mutants says which file it cannot load and in which test it ended", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const run = async (text: string, leftOut: readonly string[] = []): Promise<string[]> => {
+      await Deno.writeTextFile(`${folder}/a_test.ts`, text);
+      const task = {
+        ...{ files: [`file://${folder}/a_test.ts`], mutants: [], fromStart: false, tests: null },
+        ...{ leftOut, learnt: null, budgetMs: 1e3, longestMs: 1e3 },
+      };
+      await Deno.writeTextFile(`${folder}/task.json`, JSON.stringify(task));
+      const { stdout } = await new Deno.Command(Deno.execPath(), {
+        args: ["run", "-A", "--no-check", "--no-lock", "--no-config"]
+          .concat("tools/mutate/near_runner.ts", `${folder}/task.json`),
+      }).output();
+      const lines = new TextDecoder().decode(stdout).trim().split("\n");
+      return lines.map((line) => JSON.parse(line.slice(1))).map(({ kind, name, error }) =>
+        [kind, name ?? error].filter(Boolean).join(" ")
+      );
+    };
+    const ends = `Deno.test("ends", () => Deno.exit(3)); Deno.test("passes", () => {});`;
+    assertEquals(await run("throw new Error('broken')"), ["loading", "unloadable Error: broken"]);
+    assertEquals(await run(ends), ["loading", "loaded", "testing ends"]);
+    const rest = ["loading", "loaded", "testing passes", "test passes", "ready"];
+    assertEquals(await run(ends, ["ends"]), rest);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 Deno.test("readDiff() gives the lines that a diff adds", () => {
   const diff = `diff --git a/src/a.ts b/src/a.ts
 --- a/src/a.ts

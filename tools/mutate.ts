@@ -94,8 +94,12 @@ async function main(args: string[]): Promise<number> {
 
   if (values.near !== undefined) {
     const start = performance.now(), found: Verdict[] = [];
+    const files = values.near.flatMap((path) =>
+      path.endsWith(".ts") ? [path] : list(path, "_test.ts")
+    );
+    if (files.length === 0) throw new Error(`There are no tests in ${values.near.join(", ")}`);
     await judgeNear(sample, {
-      files: values.near.flatMap((path) => path.endsWith(".ts") ? [path] : list(path, "_test.ts")),
+      files,
       budgetMs,
       isOnGpu: values.device !== "cpu",
       say: console.log,

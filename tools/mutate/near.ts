@@ -48,6 +48,8 @@ class Near {
   readonly #waiting: number[];
   /** Mutants that need a process of their own. */
   readonly #alone = new Set<number>();
+  /** Tests in which a process ended that was to learn of them. */
+  readonly #leftOut: string[] = [];
   #learnt: Learnt | null = null;
   #loaded: readonly number[] = [];
   #started = performance.now();
@@ -67,9 +69,13 @@ class Near {
   /** Tries the waiting mutants in one process, as far as it goes. */
   async #together(): Promise<void> {
     const waiting = this.#waiting;
-    let trying = -1, tests = 0;
+    let trying = -1, tests = 0, testing: string | null = null, place = "no file of tests";
     const each = (message: Message): void => {
-      if (message.kind === "test") {
+      if (message.kind === "loading") place = message.file;
+      else if (message.kind === "unloadable") place = `${message.file}: ${message.error}`;
+      else if (message.kind === "testing") testing = message.name;
+      else if (message.kind === "test") {
+        testing = null;
         tests++;
         if (!message.passed) this.#options.say(`left out, as it fails: ${message.name}`);
       } else if (message.kind === "loaded") this.#loaded = message.reached;
@@ -90,7 +96,12 @@ class Near {
       { files, mutants: waiting, fromStart: false, tests: null },
       each,
     );
-    if (this.#learnt === null) throw new Error("The tests could not be loaded");
+    if (this.#learnt === null) {
+      if (testing === null) throw new Error(`The tests could not be loaded: ${place}`);
+      this.#options.say(`left out, as the process ended in it: ${testing}`);
+      this.#leftOut.push(testing);
+      return;
+    }
     if (trying < 0) return;
     // The mutant ended the process, or did not end itself.
     waiting.splice(waiting.indexOf(trying), 1);
@@ -163,7 +174,14 @@ class Near {
     workspace.write(
       "near_task.json",
       JSON.stringify(
-        { ...task, files, learnt: this.#learnt, budgetMs, longestMs: LONGEST_MS } satisfies Task,
+        {
+          ...task,
+          files,
+          leftOut: this.#leftOut,
+          learnt: this.#learnt,
+          budgetMs,
+          longestMs: LONGEST_MS,
+        } satisfies Task,
       ),
     );
     const child = new Deno.Command(Deno.execPath(), {

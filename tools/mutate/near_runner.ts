@@ -15,6 +15,8 @@ export interface Task {
   readonly fromStart: boolean;
   /** Names of the tests that run, null for all. */
   readonly tests: readonly string[] | null;
+  /** Names of tests that do not run, as a process ended in them. */
+  readonly leftOut: readonly string[];
   /** Findings of an earlier process about the tests; null where this one is to run them first. */
   readonly learnt: Learnt | null;
   /** Milliseconds of tests for one mutant. */
@@ -33,6 +35,9 @@ export interface Learnt {
 
 /** Messages of a process. */
 export type Message =
+  | { readonly kind: "loading"; readonly file: string }
+  | { readonly kind: "unloadable"; readonly file: string; readonly error: string }
+  | { readonly kind: "testing"; readonly name: string }
   | { readonly kind: "test"; readonly name: string; readonly ms: number; readonly passed: boolean }
   | { readonly kind: "loaded"; readonly reached: readonly number[] }
   | ({ readonly kind: "ready" } & Learnt)
@@ -73,7 +78,8 @@ class Runner {
       const fn = args.find((arg) => typeof arg === "function");
       const options = args.find((arg) => typeof arg === "object") ?? {};
       const name = args.find((arg) => typeof arg === "string") ?? options.name ?? fn.name;
-      if (options.ignore || (task.tests !== null && !task.tests.includes(name))) return;
+      if (options.ignore || task.leftOut.includes(name)) return;
+      if (task.tests !== null && !task.tests.includes(name)) return;
       this.#tests.push({ name, fn: fn ?? options.fn });
     };
     (Deno as Anything).test = Object.assign(register, { ignore: () => {}, only: register });
@@ -81,11 +87,15 @@ class Runner {
 
   async run(): Promise<void> {
     const { files, mutants, fromStart } = this.#task;
-    try {
-      for (const file of files) await import(file);
-    } catch (error) {
-      if (!fromStart) throw error;
-      return say({ kind: "tried", mutant: mutants[0]!, status: "killed", by: "loading", tests: 0 });
+    for (const file of files) {
+      say({ kind: "loading", file });
+      try {
+        await import(file);
+      } catch (error) {
+        if (!fromStart) return say({ kind: "unloadable", file, error: String(error) });
+        const tried = { kind: "tried", status: "killed", by: "loading", tests: 0 } as const;
+        return say({ ...tried, mutant: mutants[0]! });
+      }
     }
     say({ kind: "loaded", reached: [...this.#reached] });
     if (fromStart) {
@@ -114,7 +124,8 @@ class Runner {
   async #learn(): Promise<void> {
     for (const test of this.#tests) {
       this.#reached.clear();
-      const start = performance.now(), passed = await passes(test, 120_000) === true;
+      say({ kind: "testing", name: test.name });
+      const start = performance.now(), passed = await passes(test, LEARN_MS) === true;
       const ms = performance.now() - start;
       say({ kind: "test", name: test.name, ms, passed });
       if (!passed || ms > this.#task.longestMs) continue;
@@ -165,6 +176,9 @@ class Runner {
     return null;
   }
 }
+
+/** A test may take so long as it is; less than a process may be silent. */
+const LEARN_MS = 60_000;
 
 /** Stands for a test that does not end. */
 const HUNG = "(no end)";
