@@ -108,6 +108,92 @@ testOnDevices("MoE leaves out what other experts make infinite", async () => {
   assertClose(y, x.map((v) => 2 * v));
 });
 
+/** Levels of `bits` in bytes, and the weights that they mean with their scales and zero points, in blocks of 16 along the last axis. */
+function levelsOf(bits: number, shape: readonly [number, number, number], seed: number) {
+  const [count, rows, inner] = shape, each = 8 / bits, blocks = inner / 16;
+  const random = (size: number, below: number, by: number): number[] =>
+    Array.from({ length: size }, (_, i) => Math.floor(Math.abs(Math.sin(i * by + seed)) * below));
+  const levels = random(count * rows * inner, 2 ** bits, 1.7);
+  const scales = random(count * rows * blocks, 100, 2.3).map((v) => (v + 1) / 100 / 2 ** bits);
+  const perRow = Math.ceil(blocks / each), zeros: number[] = [], own: number[] = [];
+  for (let row = 0; row < count * rows; row++) {
+    const line = random(perRow * each, 2 ** bits, row + 0.9);
+    zeros.push(...line);
+    own.push(...line.slice(0, blocks));
+  }
+  const pack = (all: number[]): Uint8Array =>
+    Uint8Array.from(
+      { length: all.length / each },
+      (_, i) =>
+        all.slice(i * each, (i + 1) * each).reduce((byte, v, k) => byte + v * 2 ** (k * bits), 0),
+    );
+  const weights = levels.map((v, i) => {
+    const block = Math.floor(i / 16);
+    return (v - own[block]!) * Math.fround(scales[block]!);
+  });
+  return {
+    bytes: tf.tensor(pack(levels), [count, rows, inner / each], "uint8"),
+    scales: tf.tensor(scales, [count, rows, blocks]),
+    zeros: tf.tensor(pack(zeros), [count, rows, perRow], "uint8"),
+    weights: tf.tensor(weights, [...shape]),
+  };
+}
+
+testOnDevices("QMoE computes what MoE does with the weights that its levels mean", async () => {
+  for (const bits of [2, 4, 8]) {
+    const [gates, out, linear] = ([[3, 48, 32], [3, 32, 48], [3, 48, 32]] as const)
+      .map((shape, i) => levelsOf(bits, shape, i + bits));
+    const biases = [numbers(7, 3, 48), numbers(8, 3, 32), numbers(9, 3, 48)];
+    const own = { activation_type: "swiglu", activation_beta: 0.5, normalize_routing_weights: 1n };
+    for (const shape of [[1, 32], [2, 2, 32], [5, 32]]) {
+      const x = numbers(bits, ...shape), scores = numbers(2, x.size / 32, 3);
+      const attributes = { ...own, k: 2n };
+      const wanted = await compute(
+        "MoE",
+        [x, scores, ...[gates, out, linear].flatMap((l, i) => [l.weights, biases[i]!])],
+        attributes,
+      );
+      const levels = [gates, out, linear];
+      const got = await compute("QMoE", [
+        x,
+        scores,
+        ...levels.flatMap((l, i) => [l.bytes, l.scales, biases[i]!]),
+        ...levels.map((l) => l.zeros),
+      ], { ...attributes, expert_weight_bits: BigInt(bits), block_size: 16n });
+      assertClose(got, wanted);
+    }
+  }
+});
+
+testOnDevices("QMoE has the gradient of MoE with its weights", async () => {
+  const [first, last] = ([[3, 16, 32], [3, 32, 16]] as const).map((s, i) => levelsOf(4, s, i));
+  const make = (op: string, weights: Inputs, more: Attributes) =>
+    loaded(op, [numbers(1, 4, 32), numbers(2, 4, 3), ...weights], { k: 2n, ...more });
+  const attributes = { normalize_routing_weights: 1n, activation_type: "silu" };
+  const weights = [first, last];
+  const levels = weights.flatMap((l) => [l.bytes, l.scales, null]);
+  const zeros = [null, null, null, ...weights.map((l) => l.zeros)];
+  const models = [
+    {
+      m: await make("QMoE", [...levels, ...zeros], { ...attributes, block_size: 16n }),
+      more: levels.concat(zeros),
+    },
+    {
+      m: await make("MoE", weights.flatMap((l) => [l.weights, null]), attributes),
+      more: weights.flatMap((l) => [l.weights, null]),
+    },
+  ];
+  const [got, wanted] = models.map(({ m, more }) => {
+    const feeds = Object.fromEntries(more.flatMap((x, i) => x === null ? [] : [[`i${i + 2}`, x]]));
+    const f = (x: tf.Tensor, scores: tf.Tensor): tf.Tensor =>
+      tf.sum(tf.square(m.call({ i0: x, i1: scores, ...feeds }).y as tf.Tensor));
+    const [dx, dScores] = tf.grads(tf.function(f))([numbers(1, 4, 32), numbers(2, 4, 3)]);
+    return [...dx.dataSync(), ...dScores.dataSync()] as number[];
+  });
+  const scale = Math.max(...wanted!.map(Math.abs));
+  assertClose(got!.map((v) => v / scale), wanted!.map((v) => v / scale));
+});
+
 const BLOCKS = [
   tf.tensor([[0, 1, 3], [0, 1, 2]], [2, 3], "int32"),
   tf.tensor([[0, 0, 1], [0, 1, -1]], [2, 3], "int32"),
@@ -190,12 +276,24 @@ Deno.test("nodes of experts, blocks and transforms that are not valid are refuse
     ...[tf.tensor([ends], [1, ends.length], "int32"), tf.tensor([columns], [1, 3], "int32")],
     ...[lengths(3), lengths(3)],
   ];
+  const [first, last] = ([[3, 16, 16], [3, 16, 16]] as const).map((s, i) => levelsOf(4, s, i));
+  const quantised = [
+    ...[numbers(1, 2, 16), numbers(2, 2, 3), first.bytes, first.scales, null],
+    ...[last.bytes, last.scales],
+  ];
   const cases: [string, Inputs, Attributes, string][] = [
     ["MoE", experts, { k: 5n }, "k is 5, wanted 1 to 4 experts"],
     ["MoE", experts, { activation_type: "sine" }, 'the activation "sine" is not supported'],
     ["MoE", experts, { use_sparse_mixer: 1n }, "use_sparse_mixer is not supported"],
-    ["MoE", experts, { activation_type: "swiglu" }, "input 6 is missing"],
+    ["MoE", experts, { activation_type: "swiglu" }, "its second layer is missing"],
     ["MoE", experts, { activation_type: "swiglu", swiglu_fusion: 1n }, "3 numbers are no pairs"],
+    ["QMoE", quantised, { quant_type: "fp4" }, 'weights of the type "fp4" is not supported'],
+    ["QMoE", quantised, { weights_prepacked: 1n }, "prepacked weights is not supported"],
+    ["QMoE", quantised, { expert_weight_bits: 3n }, "a weight of 3 bits is not supported"],
+    ["QMoE", quantised, { block_size: 24n }, "block_size is 24, wanted a power of two from 16 on"],
+    ["QMoE", quantised, { block_size: 32n }, "blocks of 32 do not divide 16"],
+    ["QMoE", quantised, {}, "input 3 has rank 3, wanted 2"],
+    ["QMoE", quantised.with(3, null), { block_size: 16n }, "input 3 is missing"],
     ["SparseAttention", blocks([0, 0, 2]), HEADS, "a block of keys is 2, of 2"],
     ["SparseAttention", blocks([0, 0, 1], [0, 2, 1]), HEADS, "row 1 of its blocks is 2 to 1"],
     [

@@ -117,6 +117,36 @@ CASES += [
 ]
 
 
+def levels(rows, bits, block=0, zeros=False, wide=1, inner=32, count=3, hidden=32, own=False):
+    """Inputs of a mixture of experts in levels of a few bits: each layer has its levels, scales and biases; zero points come last."""
+    def packed(*shape):
+        return R.integers(0, 256, (*shape[:-1], -(-shape[-1] * bits // 8))).astype(np.uint8)
+
+    def layer(n, k):
+        scales = (np.abs(floats(count, n, *([k // block] if block else []))) * .05 / 2 ** (bits - 4) + .001).astype(F)
+        return [packed(count, n, k), scales, floats(count, n)], packed(*scales.shape) if zeros else None
+
+    (first, z1), (last, z2) = layer(wide * inner, hidden), layer(hidden, inner)
+    total = int(np.prod(rows))
+    shares = [None, np.abs(floats(total, count))] if own else []
+    return [floats(*rows, hidden), floats(total, count), *first, *last, None, None, None, z1, z2, *shares]
+
+
+QUANTISED = dict(k=2, activation_type="silu")
+CASES += [
+    *[(f"qmoe_{bits}_bits", "QMoE", MS, levels((5,), bits), 1, [2, 3, 4, 5, 6, 7], dict(QUANTISED, expert_weight_bits=bits)) for bits in (4, 8)],
+    *[(f"qmoe_{bits}_blocks", "QMoE", MS, levels((2, 3), bits, 16), 1, [2, 3, 4, 5, 6, 7],
+       dict(QUANTISED, expert_weight_bits=bits, block_size=16, normalize_routing_weights=1)) for bits in (2, 4, 8)],
+    *[(f"qmoe_{bits}_zeros", "QMoE", MS, levels((5,), bits, 16, True), 1, [2, 3, 4, 5, 6, 7, 11, 12],
+       dict(QUANTISED, expert_weight_bits=bits, block_size=16)) for bits in (4, 8)],
+    ("qmoe_column_zeros", "QMoE", MS, levels((3,), 4, 0, True), 1, [2, 3, 4, 5, 6, 7, 11, 12], dict(QUANTISED)),
+    ("qmoe_one", "QMoE", MS, levels((1,), 4, 16), 1, [2, 3, 4, 5, 6, 7], dict(QUANTISED, block_size=16)),
+    ("qmoe_swiglu", "QMoE", MS, levels((3,), 4, wide=2), 1, [2, 3, 4, 5, 6, 7], dict(GATES, activation_alpha=1.7, activation_beta=1., swiglu_limit=.7)),
+    *[(f"qmoe_own_shares_{i}", "QMoE", MS, levels((3,), 8, own=True), 1, [2, 3, 4, 5, 6, 7], dict(QUANTISED, expert_weight_bits=8, normalize_routing_weights=i))
+      for i in (0, 1)],
+]
+
+
 def result(file, op, given, names):
     """Runs a model. SparseAttention wants its present in the memory of its past."""
     session = ort.InferenceSession(file, providers=["CPUExecutionProvider"])

@@ -19,45 +19,11 @@ import {
 } from "./linear.ts";
 import { channelsLast } from "../domains/nhwc.ts";
 import { knownLevels } from "./known_levels.ts";
+import { bitsOf, first, unpack } from "./packed.ts";
 import { put1, to } from "../raw.ts";
 import * as tf from "../../build/tf.ts";
 
 const domain = "com.microsoft";
-
-/** Unpacks whole numbers of a few bits along the last axis, the first in a byte's low bits, as float32. */
-function unpack(bytes: Tensor, bits: number): Tensor {
-  if (bits === 8) return to(bytes, "float32");
-  const each = 8 / bits, shape = bytes.staticShape!;
-  const shifts = tf.tensor1d(Array.from({ length: each }, (_, i) => i * bits), "int32");
-  const parts = tf.bitwiseAnd(
-    tf.rightShift(tf.expandDims(to(bytes, "int32"), -1), shifts),
-    tf.scalar(2 ** bits - 1, "int32"),
-  );
-  const last = shape.at(-1)!;
-  const known = shape.slice(0, -1).every((d) => d !== null);
-  const y = known
-    ? tf.reshape(parts, [...shape.slice(0, -1) as number[], last * each])
-    : tf.reshape(
-      parts,
-      tf.concat([
-        tf.slice(tf.shape(bytes), [0], [shape.length - 1]),
-        tf.tensor1d([last * each], "int32"),
-      ]),
-    );
-  return to(y, "float32");
-}
-
-/** Returns the first elements of the last axis. */
-function first(x: Tensor, count: number): Tensor {
-  const shape = x.staticShape!;
-  if (shape.at(-1) === count) return x;
-  return tf.slice(x, shape.map(() => 0), [...shape.slice(0, -1).map(() => -1), count]);
-}
-
-function bitsOf(n: NodeCall): number {
-  const bits = n.attributes.int("bits", 4);
-  return [2, 4, 8].includes(bits) ? bits : n.lacks(`a weight of ${bits} bits`);
-}
 
 /** Multiplies by the transposed weight, whose rows are levels of a few bits in blocks, each with its scale. */
 function matMulNBits(n: NodeCall): Tensor {
