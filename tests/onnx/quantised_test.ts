@@ -1,5 +1,5 @@
 /** Quantised models of ONNX as graphs: open extents, and sums that float32 does not hold. */
-import { assertEquals } from "@std/assert";
+import { assertAlmostEquals, assertEquals } from "@std/assert";
 import * as tf from "@weft/weft";
 import { loadOnnx } from "@weft/weft/onnx";
 import { testOnDevices } from "../devices.ts";
@@ -123,3 +123,75 @@ async function checkLevels(k: number, n: number, zeros: readonly number[]): Prom
     m.dispose();
   }
 }
+
+testOnDevices(
+  "few rows times a dequantised matrix of the file read its levels, many its floats",
+  async () => {
+    const [k, n] = [300, 5],
+      levels = Int8Array.from({ length: k * n }, (_, i) => i * 37 % 255 - 127);
+    const scales = floats(0.01, 0.5, 0.002, 1, 0.03), zeros = [3, -7, 0, 20, -128];
+    for (const kind of ["one scale", "columns", "rows"] as const) {
+      for (const op of ["MatMul", "Gemm"]) {
+        const ownScales = kind === "one scale"
+          ? scales.slice(0, 1)
+          : kind === "columns"
+          ? scales
+          : Float32Array.from({ length: k }, (_, i) => scales[i % 5]!);
+        const ownZeros = Array.from(ownScales, (_, i) => zeros[i % 5]!);
+        const m = await loadOnnx(model({
+          nodes: [
+            node("Cast", ["w32"], ["w"], { to: 3n }),
+            node("Cast", ["zero32"], ["zero"], { to: 3n }),
+            node("DequantizeLinear", ["w", "scale", "zero"], ["float"], {
+              axis: kind === "rows" ? 0n : 1n,
+            }),
+            node(op, ["x", "float", ...op === "Gemm" ? ["bias"] : []], ["y"]),
+          ],
+          inputs: [value("x", "float32", ["m", k])],
+          outputs: [value("y", "float32", ["m", n])],
+          initialisers: [
+            tensor("w32", [k, n], Int32Array.from(levels)),
+            tensor("scale", kind === "one scale" ? [] : [ownScales.length], ownScales),
+            tensor(
+              "zero32",
+              kind === "one scale" ? [] : [ownZeros.length],
+              Int32Array.from(ownZeros),
+            ),
+            tensor("bias", [n], floats(1, 2, 3, 4, 5)),
+          ],
+        }));
+        for (const rows of [1, 12, 13]) {
+          const x = Float32Array.from({ length: rows * k }, (_, i) => Math.sin(i * i));
+          const feed = tf.tensor(x, [rows, k]);
+          const got = await ((await m.run({ x: feed })).y as tf.Tensor).data();
+          for (let at = 0; at < rows * n; at++) {
+            const i = Math.floor(at / n), j = at % n;
+            let sum = op === "Gemm" ? j + 1 : 0;
+            for (let t = 0; t < k; t++) {
+              const of = kind === "one scale" ? 0 : kind === "columns" ? j : t;
+              sum += x[i * k + t]! * (levels[t * n + j]! - ownZeros[of]!) * ownScales[of]!;
+            }
+            assertAlmostEquals(got[at]!, sum, 2e-3, `${kind}, ${rows} rows, element ${at}`);
+          }
+          const graph = tf.function((x: tf.Tensor) => m.call({ x }).y as tf.Tensor)
+            .getConcreteFunction(feed).graph;
+          const isByLevels = graph.operations.some(({ type }) => type === "_QuantizedMatMul");
+          assertEquals(isByLevels, kind !== "rows" && rows < 13, `${op}, ${kind}, ${rows} rows`);
+          const sizes = graph.operations.flatMap(({ outputs }) => outputs)
+            .filter((t) => t.dtype === "float32" && t.op.type === "Const")
+            .map((t) => t.size);
+          assertEquals(
+            sizes.includes(k * n),
+            !isByLevels,
+            "its floats are made for many rows alone",
+          );
+        }
+        const dx = tf.grad((x) => tf.sum(m.call({ x }).y as tf.Tensor));
+        const one = tf.ones([1, k]), both = [one, tf.ones([13, k])].map((x) => dx(x));
+        const [few, many] = await Promise.all(both.map((t) => t.data()));
+        few!.forEach((v, i) => assertAlmostEquals(v, many![i]!, 1e-3));
+        m.dispose();
+      }
+    }
+  },
+);

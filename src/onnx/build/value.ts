@@ -18,6 +18,16 @@ export interface TensorFacts {
   readonly initial?: NdArray;
 }
 
+/** Known elements that are computed when something reads them. */
+export interface LaterElements {
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  /** Computes the elements. */
+  make(): NdArray;
+  /** Multiplies rows by the matrix without its elements; null where these are better. */
+  times(x: Tensor): Tensor | null;
+}
+
 /** A value of a graph. */
 export class Value {
   /** Kind: `none` is an absent optional. */
@@ -28,8 +38,8 @@ export class Value {
   readonly dtype: DType;
   /** The tensor; null if only its elements are known. It may hold int32 for an int64 `dtype`. */
   readonly tensor: Tensor | null;
-  /** Known elements that never change. */
-  readonly known: NdArray | null;
+  /** Known elements that are computed when something reads them. */
+  readonly later: LaterElements | null;
   /** The elements that a variable was loaded with. */
   readonly initial: NdArray | null;
   /** Partly known elements; null if none is known. */
@@ -39,12 +49,15 @@ export class Value {
   /** The tensor with its channels, axis 1, moved to the end; null in the usual order. */
   readonly last: Tensor | null;
 
+  #known: NdArray | null;
+
   private constructor(init: Partial<Value> & Pick<Value, "kind" | "dtype">) {
     this.kind = init.kind;
     this.dtype = init.dtype;
     this.items = init.items ?? [];
     this.tensor = init.tensor ?? null;
-    this.known = init.known ?? null;
+    this.#known = init.known ?? null;
+    this.later = init.later ?? null;
     this.initial = init.initial ?? null;
     this.entries = init.entries ?? null;
     this.data = init.data ?? null;
@@ -71,6 +84,10 @@ export class Value {
     });
   }
 
+  static later(later: LaterElements): Value {
+    return new Value({ kind: "tensor", dtype: later.dtype, later });
+  }
+
   /** Makes a value of an image tensor with channels last, where ONNX has them at axis 1. */
   static channelsLast(last: Tensor): Value {
     return new Value({ kind: "tensor", dtype: last.dtype, last });
@@ -83,9 +100,20 @@ export class Value {
   /** An optional that is absent. */
   static readonly none: Value = new Value({ kind: "none", dtype: "float32" });
 
+  /** Known elements that never change. */
+  get known(): NdArray | null {
+    return this.#known ??= this.later?.make() ?? null;
+  }
+
+  /** True where {@linkcode known} has elements, or will have them. */
+  get isKnown(): boolean {
+    return this.#known !== null || this.later !== null;
+  }
+
   /** Known shape. */
   get shape(): PartialShape {
-    const shape = this.known?.shape ?? (this.tensor ?? this.last)?.staticShape ?? null;
+    const shape = (this.#known ?? this.later)?.shape ??
+      (this.tensor ?? this.last)?.staticShape ?? null;
     return shape === null || this.last === null
       ? shape
       : [shape[0], shape[shape.length - 1], ...shape.slice(1, -1)];

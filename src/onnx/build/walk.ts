@@ -5,6 +5,7 @@
 import { currentInterpreter } from "../../engine/core/apply.ts";
 import { InvalidArgumentError, UnimplementedError } from "../../engine/core/errors.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
+import { sizeOf } from "../../engine/core/shape.ts";
 import { Tensor } from "../../engine/core/tensor.ts";
 import { isolated } from "../../engine/runtime/eager/isolated.ts";
 import * as tf from "./tf.ts";
@@ -104,7 +105,7 @@ export class Walk {
       const values = node.inputs.map((name) => name === "" ? null : frame.get(name)!);
       const results = this.#apply(node, values, frame);
       const isConstant = node.inputs.every((name) => name === "" || constants.has(name)) &&
-        results.every((r) => r === null || r.known !== null);
+        results.every((r) => r === null || r.isKnown);
       node.outputs.forEach((name, i) => {
         if (name === "") return;
         const result = results[i] ?? null;
@@ -234,14 +235,13 @@ function fold(
   let elements = 0, made = 1;
   for (const value of inputs) {
     if (value === null) continue;
-    if (value.known === null || value.data !== null) return null;
-    elements += value.known.size;
+    if (!value.isKnown || value.data !== null) return null;
+    elements += sizeOf(value.shape as readonly number[]);
+    if (elements > MOST_FOLDED) return null;
     // A shape among the inputs may ask for any number of elements.
     for (const v of value.entries ?? []) made *= Math.max(1, Math.abs(v ?? 1));
   }
-  if (elements > MOST_FOLDED || made > MOST_FOLDED && entry.grows === true) {
-    return null;
-  }
+  if (made > MOST_FOLDED && entry.grows === true) return null;
   return isolated({ device: "/CPU:0" }, () =>
     tf.tidy(() => {
       const around: NodeSurroundings = {
@@ -253,7 +253,7 @@ function fold(
       return results.map((r) => {
         if (r === null) return null;
         const value = valueOf(r);
-        if (value.kind !== "tensor" || value.known !== null) return value;
+        if (value.kind !== "tensor" || value.isKnown) return value;
         return Value.known(new NodeCall(node, [value], around).known(0)!);
       }) as unknown as Tensor[];
     })) as unknown as (Value | null)[];

@@ -14,10 +14,17 @@ export function matMul(a: Tensor, b: Tensor, ranks: readonly [number, number]): 
   return left === 1 ? tf.squeeze(product, -2) : right === 1 ? tf.squeeze(product, -1) : product;
 }
 
+/** Multiplies by a node's second input: few rows by its levels, where a file has these. */
+function multiplied(n: NodeCall): Tensor {
+  const made = n.rank(1) === 2 ? n.value(1).later?.times(n.x(0)) : null;
+  return made ?? matMul(n.x(0), n.x(1), [n.rank(0), n.rank(1)]);
+}
+
 function gemm(n: NodeCall): Tensor {
   const { attributes } = n;
   const alpha = attributes.float("alpha", 1), beta = attributes.float("beta", 1);
-  let y = tf.matMul(n.x(0), n.x(1), attributes.flag("transA"), attributes.flag("transB"));
+  const [transA, transB] = ["transA", "transB"].map((name) => attributes.flag(name));
+  let y = transA || transB ? tf.matMul(n.x(0), n.x(1), transA, transB) : multiplied(n);
   if (alpha !== 1) y = scaled(y, alpha);
   if (!n.has(2) || beta === 0) return y;
   const c = n.x(2);
@@ -38,5 +45,5 @@ export const PRODUCTS: readonly OpEntry[] = [
   op("Det", 11, unary(tf.linalg.det)),
   op("Einsum", 12, einsum),
   op("Gemm", 1, gemm),
-  op("MatMul", 1, (n) => matMul(n.x(0), n.x(1), [n.rank(0), n.rank(1)])),
+  op("MatMul", 1, multiplied),
 ];

@@ -99,11 +99,11 @@ export class KnownLevels {
   }
 
   #times(x: Tensor, byLevels: boolean): Tensor {
-    const before = x.staticShape?.slice(0, -1), { constant } = interpreter();
-    const isFew = byLevels && before !== undefined && !before.includes(null) &&
-      sizeOf(before as number[]) <= FEW_ROWS;
-    if (!isFew) return matMul(x, constant(this.centred), [x.staticShape?.length ?? 2, 2]);
-    const isVector = before.length === 0, from = isVector ? tf.expandDims(x, 0) : x;
+    const { constant } = interpreter();
+    if (!byLevels || !isFew(x)) {
+      return matMul(x, constant(this.centred), [x.staticShape?.length ?? 2, 2]);
+    }
+    const isVector = x.staticShape!.length === 1, from = isVector ? tf.expandDims(x, 0) : x;
     const attrs = { bits: 8, block: BLOCK, inner: this.#levels.shape[0] };
     const y = put1("_QuantizedMatMul", [from, ...this.#inRows().map(constant)], attrs);
     return isVector ? tf.squeeze(y, 0) : y;
@@ -141,6 +141,12 @@ export class KnownLevels {
   }
 }
 
+/** True for rows that are multiplied as levels: few, and how many is known. */
+export function isFew(x: Tensor): boolean {
+  const before = x.staticShape?.slice(0, -1);
+  return before !== undefined && !before.includes(null) && sizeOf(before as number[]) <= FEW_ROWS;
+}
+
 function interpreter(): { readonly constant: (array: NdArray) => Tensor } {
   const now = currentInterpreter();
   return { constant: (array) => now.constant(array) };
@@ -152,9 +158,14 @@ const made = new WeakMap<NdArray, Map<NdArray | null, KnownLevels>>();
 /** Returns a matrix of levels of 8 bits that is known while building; null for other inputs. `zero`: the input of its zero points. */
 export function knownLevels(n: NodeCall, w: number, zero: number): KnownLevels | null {
   const levels = n.value(w).known, zeros = n.has(zero) ? n.value(zero).known : null;
-  if (levels === null || n.has(zero) && zeros === null || levels.rank !== 2) return null;
-  if (levels.dtype !== "int8" && levels.dtype !== "uint8") return null;
-  if (n.value(w).data !== null || zeros !== null && zeros.rank > 1) return null;
+  if (levels === null || n.has(zero) && zeros === null || n.value(w).data !== null) return null;
+  return levelsOfMatrix(levels, zeros);
+}
+
+/** Returns a matrix of levels of 8 bits with these zero points; null for other arrays. */
+export function levelsOfMatrix(levels: NdArray, zeros: NdArray | null): KnownLevels | null {
+  if (levels.rank !== 2 || levels.dtype !== "int8" && levels.dtype !== "uint8") return null;
+  if (zeros !== null && zeros.rank > 1) return null;
   if (zeros !== null && zeros.size !== 1 && zeros.size !== levels.shape[1]) return null;
   const by = made.get(levels) ?? new Map<NdArray | null, KnownLevels>();
   made.set(levels, by);

@@ -1,4 +1,5 @@
 /** Quantised numbers, scale · (q − zero point): to and from them, products and convolutions of them. */
+import { currentInterpreter } from "../../../engine/core/apply.ts";
 import { type DType, DTYPES } from "../../../engine/core/dtype.ts";
 import { NdArray, sealArray } from "../../../engine/core/nd_array.ts";
 import type { Tensor } from "../../../engine/core/tensor.ts";
@@ -8,7 +9,7 @@ import { Value } from "../../build/value.ts";
 import { dtypeOfNumber, PACKED, typeName } from "../../file/types.ts";
 import { convolve } from "../convolutions.ts";
 import { matMul } from "../products.ts";
-import { knownLevels } from "./known_levels.ts";
+import { isFew, knownLevels, levelsOfMatrix } from "./known_levels.ts";
 import { isFloat, to } from "../raw.ts";
 import { slidingOf } from "../window_shape.ts";
 import * as tf from "../../build/tf.ts";
@@ -113,22 +114,36 @@ export function quantizeLinear(n: NodeCall): RuleOutput {
   return isLast ? Value.channelsLast(y) : y;
 }
 
-/** Returns the weights that a file's levels mean, computed once while loading; null for other inputs. */
-function knownWeights(n: NodeCall): NdArray | null {
+/** Returns the weights that a file's levels mean, computed once where they are read; null for other inputs. */
+function knownWeights(n: NodeCall): Value | null {
   const [x, scale, zero] = [0, 1, 2].map((i) => n.has(i) ? n.value(i).known : undefined);
   const isPlain = n.attributes.int("block_size", 0) === 0 &&
     n.attributes.int("output_dtype", 0) === 0 && n.value(0).data === null;
   if (!x || !scale || zero === null || !isPlain || scale.dtype !== "float32") return null;
-  const axis = scale.size === 1 ? 0 : n.axis("axis", 1, x.rank), { shape, size } = x;
-  const inner = scale.size === 1 ? size : shape.slice(axis + 1).reduce((a, b) => a * b, 1);
-  const levels = x.data as Int8Array, scales = scale.data as Float32Array;
-  const zeros = zero?.data as Int8Array | undefined, out = new Float32Array(size);
-  for (let at = 0, channel = 0; at < size; channel = (channel + 1) % scale.size) {
-    const by = scales[channel], from = zeros === undefined ? 0 : zeros[channel], end = at + inner;
-    for (let i = at; i < end; i++) out[i] = Math.fround(levels[i] - from) * by;
-    at = end;
-  }
-  return sealArray(new NdArray("float32", shape, out));
+  const { shape, size } = x, axis = scale.size === 1 ? 0 : n.axis("axis", 1, x.rank);
+  const isOfColumns = scale.size === 1 || axis === 1;
+  const matrix = isOfColumns ? levelsOfMatrix(x, zero ?? null) : null;
+  return Value.later({
+    dtype: "float32",
+    shape,
+    make() {
+      const inner = scale.size === 1 ? size : shape.slice(axis + 1).reduce((a, b) => a * b, 1);
+      const levels = x.data as Int8Array, scales = scale.data as Float32Array;
+      const zeros = zero?.data as Int8Array | undefined, out = new Float32Array(size);
+      for (let at = 0, channel = 0; at < size; channel = (channel + 1) % scale.size) {
+        const by = scales[channel], from = zeros === undefined ? 0 : zeros[channel];
+        const end = at + inner;
+        for (let i = at; i < end; i++) out[i] = Math.fround(levels[i] - from) * by;
+        at = end;
+      }
+      return sealArray(new NdArray("float32", shape, out));
+    },
+    times(rows) {
+      if (matrix === null || rows.dtype !== "float32" || !isFew(rows)) return null;
+      const by = scale.size === 1 ? scale.reshape([]) : scale;
+      return tf.mul(matrix.times(rows), currentInterpreter().constant(by));
+    },
+  });
 }
 
 export function dequantizeLinear(n: NodeCall): RuleOutput {
