@@ -17,7 +17,7 @@ interface Limits {
 }
 
 /** The modules that have the kernels of the CPU. */
-const ALL_CPU = ["images", "selections", "sequences", "vectors", "windows"];
+const ALL_CPU = ["decompositions", "images", "selections", "sequences", "vectors", "windows"];
 
 const PAGE: Readonly<Record<string, Limits>> = {
   add: { first: 43, whole: 86, loads: ["vectors"] },

@@ -181,8 +181,13 @@ export function defineOp(init: OpInit): OpDef {
   return def;
 }
 
-/** Kinds for which no device has kernels. */
-const WITHOUT_KERNELS: ReadonlySet<MeaningKind> = new Set(["constant", "input", "opaque"]);
+/** Kinds for which no device but the host has kernels. */
+const WITHOUT_KERNELS: ReadonlySet<MeaningKind> = new Set([
+  "constant",
+  "elimination",
+  "input",
+  "opaque",
+]);
 
 /** True where devices other than the host may run the op: by kernels of its own, of its meaning, or of its parts. */
 export function runsOnDevices({ gpu, expand, meaning }: OpDef): boolean {

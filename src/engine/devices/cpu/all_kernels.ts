@@ -1,11 +1,12 @@
 /** Has all kernels from the start. */
 import { cpuKernels } from "./kernel_table.ts";
+import * as decompositions from "./decompositions.ts";
 import * as images from "./images.ts";
 import * as selections from "./selections.ts";
 import * as sequences from "./sequences.ts";
 import * as vectors from "./vectors.ts";
 import * as windows from "./windows.ts";
 
-for (const { kernels } of [vectors, images, selections, sequences, windows]) {
+for (const { kernels } of [vectors, decompositions, images, selections, sequences, windows]) {
   cpuKernels.bring(kernels);
 }

@@ -56,4 +56,9 @@ export function prepareFast(
 /** Dtypes that the kernels of all kinds know, or refuse. */
 const OF_ALL: ReadonlySet<DType> = new Set(["float32", "int32", "uint32", "bool"]);
 /** Kinds whose kernels look at dtypes beyond these. */
-const OF_ALL_DTYPES: ReadonlySet<MeaningKind> = new Set(["pointwise", "update", "product"]);
+const OF_ALL_DTYPES: ReadonlySet<MeaningKind> = new Set([
+  "elimination",
+  "pointwise",
+  "product",
+  "update",
+]);

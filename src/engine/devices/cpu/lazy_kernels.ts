@@ -1,6 +1,7 @@
 /** Has the kernels of each kind loaded when it is asked for: pages on a GPU need none, and most others only a few. */
 import { cpuKernels } from "./kernel_table.ts";
 
+const decompositions = () => import("./decompositions.ts");
 const images = () => import("./images.ts");
 const selections = () => import("./selections.ts");
 const sequences = () => import("./sequences.ts");
@@ -25,6 +26,7 @@ cpuKernels.loadFrom({
   "arg reduce": selections,
   "top": selections,
   "sequence": sequences,
+  "elimination": decompositions,
   "window": windows,
   "convolution": windows,
   "neighbors": windows,

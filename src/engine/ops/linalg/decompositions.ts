@@ -168,6 +168,7 @@ const Lu: OpDef = defineOp({
       return [matMul(cast(places, lu.dtype), rows, true)];
     },
   },
+  meaning: { kind: "elimination", gives: "factors" },
   cpu: ([x], [lu, p]) => luCpu(x, lu, p),
 });
 

@@ -42,6 +42,7 @@ const MatrixInverse = defineOp({
       neg(matMul(output, matMul(dy, output, adjoint, !adjoint), !adjoint)),
     ],
   },
+  meaning: { kind: "elimination", gives: "inverse" },
   cpu: ([x], [out], { attrs }) => solveCpu(x, null, out, attrs.adjoint),
 });
 
@@ -135,6 +136,7 @@ const MatrixSolve = defineOp({
       return [needs[0] ? neg(product()) : null, db];
     },
   },
+  meaning: { kind: "elimination", gives: "solution" },
   cpu: ([a, b], [out], { attrs }) => solveCpu(a, b, out, attrs.adjoint),
 });
 
