@@ -89,7 +89,12 @@ testOnDevices("ctcLoss() trains a small model to its labels", () => {
 Deno.test("CTC refuses labels, lengths and logits that do not fit", () => {
   const x = tf.zeros([3, 1, 4]);
   const sparse = new tf.SparseTensor([[0, 0]], tf.tensor([1], [1], "int32"), [1, 1]);
+  const two = new tf.SparseTensor([[0, 0], [0, 1]], tf.tensor([1, 1], [2], "int32"), [1, 2]);
   const cases: [() => unknown, string][] = [
+    [
+      () => tf.ctcLoss(two, x, null, [1], { blankIndex: 0 }),
+      "Not enough time for target transition sequence (required: 2, available: 1)",
+    ],
     [() => tf.ctcLoss([[4]], x, [1], [3]), "received 4"],
     [() => tf.ctcLoss([[0]], x, [1], [3]), "other than the blank 0"],
     [() => tf.ctcLoss([[1]], x, [1], [4]), "logit_length(0) <= 3"],
@@ -104,6 +109,9 @@ Deno.test("CTC refuses labels, lengths and logits that do not fit", () => {
     [() => tf.ctcBeamSearchDecoder(x, [3], { beamWidth: 1, topPaths: 2 }), "top_paths"],
   ];
   for (const [call, text] of cases) assertThrows(call, Error, text);
+  // TensorFlow counts no blank between equal labels, and has no such check for dense ones.
+  assertEquals(tf.ctcLoss(two, x, null, [2], { blankIndex: 0 }).arraySync(), [Infinity]);
+  assertEquals(tf.ctcLoss([[1, 1]], x, [2], [1]).arraySync(), [Infinity]);
   const slope = tf.grad((y: tf.Tensor) => tf.sum(tf.ctcLoss([[1]], y, [1], [3])));
   assertThrows(
     () => tf.grad((y: tf.Tensor) => tf.sum(slope(y)))(x),

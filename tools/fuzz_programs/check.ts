@@ -55,6 +55,8 @@ function isRefusal(error: unknown, program: Program): boolean {
   if (error instanceof tf.NotImplementedError) return true;
   if (/Integer division by zero/.test(firstLine(error))) return true;
   if (!(error instanceof tf.ValueError)) return false;
+  // A broadcast with an unknown extent makes a loop's 1 unknown: TensorFlow asks for its invariant, too.
+  if (/enters the loop with shape \S+, but has shape \S*\?/.test(error.message)) return true;
   if (/^Cannot take the (shape|length) of/.test(error.message)) {
     return program.lines.some(({ code }) => /\.(shape|rank|size)\b/.test(code));
   }

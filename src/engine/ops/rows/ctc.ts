@@ -46,7 +46,7 @@ export const CTCLoss: OpDef = defineOp({
   portable: { never: "TensorFlow's ops of this loss take labels that are sparse" },
   inputs: ["logits: T", "labels: int32", "label_length: int32", "logit_length: int32"],
   outputs: ["loss: T", "gradient: T"],
-  attrs: ["blank_index: int = 0", "T: {float32, float64} = float32"],
+  attrs: ["blank_index: int = 0", "_enough: bool = false", "T: {float32, float64} = float32"],
   infer: ([logits, labels, ...lengths]) => {
     const [steps, batch, classes] = mergeShapes(logits.shape, [null, null, null])!;
     const [items] = mergeShapes(labels.shape, [batch, null])!;
@@ -68,6 +68,13 @@ export const CTCLoss: OpDef = defineOp({
     (gradient.data as Float32Array).fill(0);
     for (let b = 0; b < batch; b++) {
       const from = b * most, own = (labels.data as Int32Array).subarray(from, from + counts[b]);
+      if (attrs._enough && own.length > sizes[b]) {
+        refuse(
+          `Not enough time for target transition sequence (required: ${own.length}, available: ${
+            sizes[b]
+          })`,
+        );
+      }
       const wrong = own.find((l) => l < 0 || l >= classes || l === blank);
       if (wrong !== undefined) {
         refuse(
@@ -221,7 +228,7 @@ function ofSparse(labels: SparseTensor): [labels: Tensor, labelLength: Tensor] {
  * Negative logarithm of the probability that logits make the labels, summed over all alignments: `[batch]`. Labels are integers
  * `[batch, labels]`, of which an example has as many as `labelLength` says, and `logitLength` steps count; sparse labels, from the first place
  * of each row on, have their own lengths, null stands for them, and `blankIndex` must be given. Infinity, with gradients of zero,
- * where there are too few steps. Computed on the host; float32 or float64. Its gradient has none. Follows TensorFlow `tf.nn.ctc_loss`.
+ * where there are too few steps; `InvalidArgumentError` for sparse labels of which an example has more than steps. Computed on the host; float32 or float64. Its gradient has none. Follows TensorFlow `tf.nn.ctc_loss`.
  * Throws `ValueError` for shapes that do not fit and for sparse labels without a blank, `InvalidArgumentError` for labels that are no classes.
  *
  * @example
@@ -243,7 +250,6 @@ export function ctcLoss(
   options: CtcLossOptions = {},
 ): Tensor {
   checkLoss(options);
-  const { logitsTimeMajor = true, blankIndex = 0 } = options;
   if (labels instanceof SparseTensor) {
     if (options.blankIndex === undefined || labelLength !== null) {
       throw new ValueError(
@@ -252,7 +258,7 @@ export function ctcLoss(
     }
     return compose(() => {
       const [dense, counts] = ofSparse(labels);
-      return ctcLoss(dense, logits, counts, logitLength, options);
+      return lossOf([dense, logits, counts, logitLength], { ...options, needsSteps: true });
     });
   }
   if (labelLength === null) {
@@ -260,6 +266,16 @@ export function ctcLoss(
       "Error in ctcLoss: labelLength null stands for that of sparse labels alone",
     );
   }
+  return lossOf([labels, logits, labelLength, logitLength], options);
+}
+
+/** The loss of dense labels; `needsSteps`: throws for fewer steps than labels, as TensorFlow's op for sparse ones does. */
+function lossOf(
+  [labels, logits, labelLength, logitLength]: readonly TensorLike[],
+  { logitsTimeMajor = true, blankIndex = 0, needsSteps = false }: CtcLossOptions & {
+    readonly needsSteps?: boolean;
+  },
+): Tensor {
   const given = toFloatInput(logits, "logits", "ctcLoss");
   const ordered = logitsTimeMajor ? given : transpose(given, [1, 0, 2]);
   return apply(CTCLoss, [
@@ -267,7 +283,7 @@ export function ctcLoss(
     castInput(toInput(labels, "labels", "ctcLoss"), "int32"),
     lengthInput(labelLength, "labelLength", "ctcLoss"),
     lengthInput(logitLength, "logitLength", "ctcLoss"),
-  ], { blank_index: blankIndex })[0];
+  ], { blank_index: blankIndex, _enough: needsSteps })[0];
 }
 
 /** Labels that a decoder found. */
