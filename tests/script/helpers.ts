@@ -108,6 +108,16 @@ export async function assertFlat(fn: () => unknown): Promise<void> {
   assertEquals(totals(), before);
 }
 
+/** Asserts as {@linkcode assertFlat} does, of a run whose last turn may end after it: in as many turns of the event loop as that takes. */
+export async function assertFlatLater(fn: () => unknown): Promise<void> {
+  const before = totals(), text = JSON.stringify(before);
+  await fn();
+  for (let turn = 0; turn < 2000 && JSON.stringify(totals()) !== text; turn++) {
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+  assertEquals(totals(), before);
+}
+
 /** A promise with its ends outside. */
 export function deferred<T = void>(): PromiseWithResolvers<T> {
   return Promise.withResolvers<T>();
