@@ -52,7 +52,12 @@ export function op(name: string, since: number, rule: Rule, options: RuleOptions
   return { ...options, name, since, rule };
 }
 
-/** Makes an entry of a refused op, with the reason. */
-export function refuse(name: string, since: number, refused: string, domain = ""): OpEntry {
-  return { name, since, rule: null, refused, domain };
+/** Makes the entries of refused ops of a domain, by their reasons. */
+export function refusals(
+  reasons: Readonly<Record<string, readonly string[]>>,
+  domain: string,
+): OpEntry[] {
+  return Object.entries(reasons).flatMap(([refused, names]) =>
+    names.map((name): OpEntry => ({ name, since: 1, rule: null, refused, domain }))
+  );
 }

@@ -1,7 +1,7 @@
 /** Ops of onnxruntime that have no kin among ONNX's own: distances, inverses, blocked words. */
 import type { Tensor } from "../../../engine/core/tensor.ts";
 import type { NodeCall } from "../../build/node_call.ts";
-import { op, type OpEntry } from "../../build/rule.ts";
+import { op, type OpEntry, refusals } from "../../build/rule.ts";
 import { extentOf } from "../heads.ts";
 import { unique } from "../ordering.ts";
 import { like, to, unary } from "../raw.ts";
@@ -41,6 +41,39 @@ function blockRepeats(n: NodeCall): Tensor {
 
 const MICROSOFT = { domain: "com.microsoft" };
 
+/** Refusals by their reasons. */
+const REFUSED: Readonly<Record<string, readonly string[]>> = {
+  "weights of 4-bit and 8-bit floats are not supported": [
+    "GemmFloat8",
+    "MatMulBlockQuantizedFp4Weight",
+    "MatMulBlockQuantizedFp8Weight",
+    "MatMulBnb4",
+    "MatMulFpQ4",
+  ],
+  "generate() runs the decoder within": [
+    "BeamSearch",
+    "GreedySearch",
+    "Sampling",
+    "WhisperBeamSearch",
+  ],
+  "it is a layout of onnxruntime's GPU kernels, export without it": [
+    "DecoderMaskedMultiHeadAttention",
+    "DecoderMaskedSelfAttention",
+    "LongformerAttention",
+    "PackedAttention",
+    "PackedMultiHeadAttention",
+    "PagedAttention",
+    "QOrderedAttention",
+    "QOrderedGelu",
+    "QOrderedLayerNormalization",
+    "QOrderedMatMul",
+    "RemovePadding",
+    "RestorePadding",
+  ],
+  "texts are split before the model": ["Tokenizer"],
+  "it holds a program of another device": ["EPContext", "Snpe"],
+};
+
 /** Ops of onnxruntime alone. */
 export const CONTRIB: readonly OpEntry[] = [
   op("CDist", 1, distances, MICROSOFT),
@@ -50,4 +83,5 @@ export const CONTRIB: readonly OpEntry[] = [
     const [values, , inverse, counts] = unique(n, false);
     return [values, inverse, counts];
   }, MICROSOFT),
+  ...refusals(REFUSED, MICROSOFT.domain),
 ];

@@ -1,7 +1,7 @@
 /** Ops of ai.onnx.ml that prepare features and of linear models; trees, kernels and maps are refused. */
 import type { Tensor } from "../../../engine/core/tensor.ts";
 import type { NodeCall } from "../../build/node_call.ts";
-import { op, type OpEntry, refuse } from "../../build/rule.ts";
+import { op, type OpEntry, refusals } from "../../build/rule.ts";
 import { like, to } from "../raw.ts";
 import * as tf from "../../build/tf.ts";
 
@@ -80,7 +80,5 @@ export const ML: readonly OpEntry[] = [
   op("LinearRegressor", 1, linearRegressor, { domain }),
   op("Normalizer", 1, normalizer, { domain }),
   op("Scaler", 1, scaler, { domain }),
-  ...Object.entries(REFUSED).flatMap(([why, names]) =>
-    names.map((name) => refuse(name, 1, why, domain))
-  ),
+  ...refusals(REFUSED, domain),
 ];
