@@ -16,6 +16,7 @@ interface WeftOnly {
     value: Tensor,
     options?: { causal?: boolean; scale?: number },
   ): Tensor;
+  readonly IndexedSlices: new (values: Tensor, indices: Tensor) => object;
   listDevices(): readonly { type: string; description?: string; software?: boolean }[];
 }
 

@@ -5,6 +5,7 @@ import type { Row } from "../row.ts";
 import { ATTENTION_ROWS } from "./attention.ts";
 import { CNN_ROWS } from "./cnn.ts";
 import { CONV_ROWS } from "./conv.ts";
+import { DECODE_ROWS } from "./decode.ts";
 import { GPT_ROWS } from "./gpt.ts";
 import { LATENCY_ROWS } from "./latency.ts";
 import { MATMUL_ROWS } from "./matmul.ts";
@@ -29,6 +30,7 @@ export const PROCESS_ROWS: readonly Row[] = [
   ...MLP_ROWS,
   ...CNN_ROWS,
   ...GPT_ROWS,
+  ...DECODE_ROWS,
   ...LATENCY_ROWS,
   ...TRANSFER_ROWS,
 ];
