@@ -27,6 +27,12 @@ export interface NearOptions {
 /** A process may be silent for so long before it counts as hung. */
 const SILENCE_MS = 120_000;
 
+/** Loading compiles the whole copy, which takes minutes on a machine that does other work. */
+const LOADING_MS = 900_000;
+
+/** Characters of what a process wrote that are kept. */
+const LAST_WORDS = 2000;
+
 /** Longer tests are left out. */
 const LONGEST_MS = 8000;
 
@@ -50,6 +56,8 @@ class Near {
   readonly #alone = new Set<number>();
   /** Tests in which a process ended that was to learn of them. */
   readonly #leftOut: string[] = [];
+  /** The end of what a process wrote about itself. */
+  #lastWords = "";
   #learnt: Learnt | null = null;
   #loaded: readonly number[] = [];
   #started = performance.now();
@@ -97,7 +105,9 @@ class Near {
       each,
     );
     if (this.#learnt === null) {
-      if (testing === null) throw new Error(`The tests could not be loaded: ${place}`);
+      if (testing === null) {
+        throw new Error(`The tests could not be loaded: ${place}\n${this.#lastWords}`);
+      }
       this.#options.say(`left out, as the process ended in it: ${testing}`);
       this.#leftOut.push(testing);
       return;
@@ -193,17 +203,23 @@ class Near {
       env: { NO_COLOR: "1", WEFT_TEST_WEBGPU: isOnGpu ? "1" : "0", WEFT_DEBUG: "verify" },
       stdin: "null",
       stdout: "piped",
-      stderr: "null",
+      stderr: "piped",
     }).spawn();
-    let isSilent = false, timer: ReturnType<typeof setTimeout> | undefined;
+    let isSilent = false, isLoaded = false, timer: ReturnType<typeof setTimeout> | undefined;
     const watch = (): void => {
       clearTimeout(timer);
       timer = setTimeout(() => {
         isSilent = true;
         child.kill("SIGKILL");
-      }, SILENCE_MS);
+      }, isLoaded ? SILENCE_MS : LOADING_MS);
     };
     watch();
+    this.#lastWords = "";
+    const listening = (async () => {
+      for await (const chunk of child.stderr.pipeThrough(new TextDecoderStream())) {
+        this.#lastWords = (this.#lastWords + chunk).slice(-LAST_WORDS);
+      }
+    })();
     let rest = "";
     for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
       watch();
@@ -212,11 +228,14 @@ class Near {
       // A test may have written into the line before.
       for (const line of lines) {
         const at = line.indexOf("\u0001");
-        if (at >= 0) each(JSON.parse(line.slice(at + 1)));
+        if (at < 0) continue;
+        const message: Message = JSON.parse(line.slice(at + 1));
+        isLoaded ||= message.kind === "loaded";
+        each(message);
       }
     }
     clearTimeout(timer);
-    await child.status;
+    await Promise.all([child.status, listening]);
     return !isSilent;
   }
 }
