@@ -206,7 +206,7 @@ const EXAMPLES_ALONE = [
     "adadelta",
     "rmsprop",
   ],
-  ...["power-gradient", "cumprod-gradient", "flat-gradient", "nan-rank"],
+  ...["power-gradient", "cumprod-gradient", "flat-gradient", "nan-rank", "softmax-nan"],
   ...["moments-second", "entropy-second", "resize-second", "crop-edge"],
 ];
 

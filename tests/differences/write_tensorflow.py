@@ -329,6 +329,7 @@ EXAMPLES = {
     "flat-gradient": lambda: "null" if gradient(tf.floor, [1.5], [1.0]) is None else "a gradient",
     "float-attributes": lambda: tf.nn.leaky_relu(tf.constant([-1.0], tf.float64), 0.2),
     "erf-infinity": lambda: tf.math.erf(tf.constant([inf], tf.float64)),
+    "softmax-nan": lambda: tf.nn.softmax([1.0, 2.0, nan, 3.0]),
     "nan-rank": lambda: tf.math.top_k([nan, 1.0, 3.0, 2.0], 2).values,
     "complex-ends": lambda: tf.pow(tf.complex([0.0], [0.0]), tf.complex([0.0], [0.0])),
     "division-by-zero": lambda: failing(lambda: tf.math.floordiv(tf.constant([7]), 0)),
