@@ -44,7 +44,7 @@ export const LIMITS: Readonly<Record<keyof Sizes, number>> = {
 
 /** Files that may name many ops: passes with patterns, rules of vmap, op names in files of TensorFlow, Keras and ONNX, and TensorFlow.js's kernels. */
 const TABLES =
-  /^src\/(engine\/graph\/passes\/(attention(_gradient)?|causal|strides|casts|filters|rewrite|turns|views)|engine\/batching\/rules(_\w+)?|tensorflow\/(graph|graph_def)(\/rules)?\/\w+|tensorflow\/files\/save(r_nodes|d_variables)|onnx\/(ops|edit|write(\/ops)?)\/\w+|tfjs\/keras\/operations|tfjs\/core\/kernel(s\/\w+|_names))\.ts$/;
+  /^src\/(engine\/graph\/passes\/(attention(_gradient)?|causal|strides|casts|filters|rewrite|turns|views)|engine\/batching\/rules(_\w+)?|tensorflow\/(graph|graph_def)(\/rules)?\/\w+|tensorflow\/files\/save(r_nodes|d_variables)|onnx\/(ops|edit|write(\/ops)?)\/\w+|tfjs\/keras\/operations|tfjs\/layers\/keras_masks|tfjs\/core\/kernel(s\/\w+|_names))\.ts$/;
 
 /** Files that define ops, which may name them, and checks of ops. */
 const DEFINITIONS = /^src\/(engine\/ops|tensorflow\/ops|library\/testing)\/|_ops\.ts$/;

@@ -79,6 +79,7 @@ Deno.test("the entry ./eager has the library's optimizers, transformations and s
   }
   assertEquals(Object.entries(transforms), Object.entries(tf.train.transforms));
   assertEquals(Object.entries(schedules), Object.entries(tf.train.schedules));
+  assertEquals(eager.ExponentialMovingAverage, tf.train.ExponentialMovingAverage);
   const w = eager.variable([3, 4]);
   chains.chain(
     transforms.clipByGlobalNorm(5),

@@ -69,5 +69,9 @@ export * as chains from "../../library/train/chained_functions.ts";
 export * as transforms from "../../library/train/transforms.ts";
 /** Learning rates that follow the number of steps: `tf.train.schedules`. */
 export * as schedules from "../../library/train/schedules.ts";
+export {
+  ExponentialMovingAverage,
+  type MovingAverageOptions,
+} from "../../library/train/weight_average.ts";
 
 export * from "../../engine/ops/functions.ts";

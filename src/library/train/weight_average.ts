@@ -119,7 +119,7 @@ export class ExponentialMovingAverage {
         "Cannot swap variables and averages in a graph: call it around functions",
       );
     }
-    const values = [...this.#averages.keys()].map((v) => [v, v.clone()] as const);
+    const values = [...this.#averages.keys()].map((v) => [v, identity(v)] as const);
     const restore = (): void => {
       for (const [v, value] of values) {
         v.assign(value);

@@ -47,6 +47,8 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   NotEqual: binary(tf.notEqual),
   Greater: binary(tf.greater),
   Less: binary(tf.less),
+  LogicalAnd: binary((a, b) => tf.logicalAnd(tf.cast(a, "bool"), tf.cast(b, "bool"))),
+  LogicalOr: binary((a, b) => tf.logicalOr(tf.cast(a, "bool"), tf.cast(b, "bool"))),
   Any: reduction((x, axis, keep) => tf.any(tf.cast(x, "bool"), axis, keep)),
   Negative: unary(tf.neg),
   Absolute: unary(tf.abs),

@@ -128,7 +128,8 @@ function attention({ inputs, weights, config, training, mask }: CallOf): tf.Tens
   );
   if (seen) scores = tf.where(seen, scores, tf.scalar(-1e9));
   let chances = tf.softmax(scores);
-  if (seen) chances = tf.where(seen, chances, tf.scalar(0));
+  // A row that sees nothing sees all alike; Keras makes it zeros where it drops some.
+  if (seen && Number(config.dropout) > 0) chances = tf.where(seen, chances, tf.scalar(0));
   if (training && Number(config.dropout) > 0) chances = tf.dropout(chances, Number(config.dropout));
   const mixed = tf.einsum("bhts,bshk->bthk", chances, value);
   const y = tf.einsum("bthk,hkd->btd", mixed, weights[3 * step]);
@@ -215,6 +216,15 @@ export const KINDS: Readonly<Record<string, Kind>> = {
         ? x
         : tf.minimum(x, Number(config.maxValue));
       return tf.where(tf.greaterEqual(x, from), above, tf.mul(tf.sub(x, from), slope));
+    },
+  },
+  MaskedAveragePooling1D: {
+    call({ inputs: [x, mask], config }) {
+      const isLast = config.dataFormat !== "channelsFirst" &&
+        config.dataFormat !== "channels_first";
+      const axis = isLast ? 1 : 2, keep = config.keepdims === true;
+      const counts = tf.expandDims(tf.cast(mask, "float32"), isLast ? 2 : 1);
+      return tf.div(tf.sum(tf.mul(x, counts), axis, keep), tf.sum(counts, axis, keep));
     },
   },
   Normalization: {

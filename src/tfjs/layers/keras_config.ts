@@ -13,11 +13,10 @@
  * | `GRU` with `reset_after`, operations as layers         | layers of `@weft/weft/keras`, by names of `Keras…`     |
  */
 import { UnimplementedError, ValueError } from "../../engine/core/errors.ts";
+import { isObject, type Json, type JsonObject } from "./keras_json.ts";
+import { withMasks } from "./keras_masks.ts";
 
-/** A value of JSON. */
-export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
-/** An object of JSON. */
-export type JsonObject = { [key: string]: Json };
+export { isObject, type Json, type JsonObject };
 
 /** Models in models. */
 const DEEPEST = 64;
@@ -32,7 +31,7 @@ const MODELS = new Set(["Functional", "Model", "Sequential"]);
 /** Layers that `@weft/weft/keras` has for those of Keras. */
 const OWN = new Set(
   `MultiHeadAttention Normalization Subtract GroupNormalization RMSNormalization UnitNormalization Identity EinsumDense
-  UpSampling1D ZeroPadding1D Cropping1D Resizing`.split(/\s+/),
+  UpSampling1D ZeroPadding1D Cropping1D Resizing MaskedAveragePooling1D`.split(/\s+/),
 );
 /** Activations with other names, or with a meaning that `tfjs-layers` gives to another function. */
 const ACTIVATIONS: Readonly<Record<string, string>> = {
@@ -47,10 +46,6 @@ const ACTIVATIONS: Readonly<Record<string, string>> = {
   log_sigmoid: "kerasLogSigmoid",
   squareplus: "kerasSquareplus",
 };
-
-/** True for an object of JSON. */
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const refuse = (why: string): Error =>
   new ValueError(`Cannot read the model's configuration: ${why}`);
@@ -209,7 +204,8 @@ class Writer {
       }
       return { name: config.name ?? "sequential", layers: written };
     }
-    const written = layers.map((layer) => this.#placed(layer, layers, depth));
+    const all = this.#isNew ? withMasks(layers) : layers;
+    const written = all.map((layer) => this.#placed(layer, all, depth));
     checkOrder(written);
     return {
       name: config.name ?? "model",

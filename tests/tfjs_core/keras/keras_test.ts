@@ -32,6 +32,7 @@ const NAMES: readonly (readonly [name: string, corrects?: boolean])[] = [
   ["seq2seq"],
   ["transformer"],
   ["masked"],
+  ["crossed"],
   ["activations"],
   ["operations"],
   ["normalized"],

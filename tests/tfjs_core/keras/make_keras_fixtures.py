@@ -134,6 +134,21 @@ def masked():
     return keras.Model(tokens, L.Dense(2)(x)), [words(3, 7)]
 
 
+def crossed():
+    tokens, steps = keras.Input((4,), dtype="int32"), keras.Input((5, 3))
+    e = L.Embedding(10, 6, mask_zero=True)(tokens)
+    f = L.LayerNormalization()(L.Dense(6)(L.Masking()(steps)))
+    x = L.MultiHeadAttention(2, 3)(e, f)
+    y = L.MultiHeadAttention(2, 3)(L.Embedding(10, 6)(tokens), L.Add()([f, L.Dense(6)(f)]), key=L.Concatenate()([f, L.Dense(2)(f)]))
+    pooled = [L.GlobalAveragePooling1D()(t) for t in (x, y)]
+    given = noise(3, 5, 3)
+    given[0, 3:] = given[1, 1:] = 0
+    return keras.Model([tokens, steps], L.Dense(2)(L.Concatenate()(pooled))), [
+        np.array([[1, 2, 0, 0], [3, 4, 5, 0], [6, 7, 8, 9]], np.int32),
+        given,
+    ]
+
+
 def activations():
     x = keras.Input((4,))
     names = """elu selu relu relu6 linear sigmoid hard_sigmoid softplus softsign tanh softmax log_softmax gelu mish silu leaky_relu
@@ -166,7 +181,7 @@ def normalized():
     return keras.Model(x, L.Dense(2)(L.GlobalMaxPooling1D()(y))), [noise(3, 8, 4)]
 
 
-MODELS = [mlp, unbuilt, cnn, branches, nested, recurrent, seq2seq, transformer, masked, activations, operations, normalized]
+MODELS = [mlp, unbuilt, cnn, branches, nested, recurrent, seq2seq, transformer, masked, crossed, activations, operations, normalized]
 
 
 def packed(path):
