@@ -21,11 +21,11 @@ const ALL_CPU = ["decompositions", "images", "selections", "sequences", "vectors
 
 const PAGE: Readonly<Record<string, Limits>> = {
   add: { first: 43, whole: 86, loads: ["vectors"] },
-  mlp: { first: 90, whole: 131, loads: ["vectors"] },
-  mlp_webgpu: { first: 90, whole: 148, loads: ["webgpu_device"] },
-  ort: { first: 308, whole: 349, loads: ["vectors"] },
-  ort_webgpu: { first: 308, whole: 411, loads: ["webgpu_device", "window_kernels"] },
-  all: { first: 307, whole: 395, loads: ALL_CPU },
+  mlp: { first: 92, whole: 133, loads: ["vectors"] },
+  mlp_webgpu: { first: 92, whole: 151, loads: ["webgpu_device"] },
+  ort: { first: 312, whole: 353, loads: ["vectors"] },
+  ort_webgpu: { first: 312, whole: 411, loads: ["webgpu_device", "window_kernels"] },
+  all: { first: 310, whole: 395, loads: ALL_CPU },
 };
 
 let home = "";
