@@ -7,7 +7,15 @@
 
 import * as tf from "@weft/weft";
 import { COMPOSITES, CONTROL, SCRIPTS, VARIABLES } from "./ops_control.ts";
-import { IMAGES, LOSSES, MOVES, POINTWISE, PRODUCTS, REDUCTIONS } from "./ops_pointwise.ts";
+import {
+  ATTENTIONS,
+  IMAGES,
+  LOSSES,
+  MOVES,
+  POINTWISE,
+  PRODUCTS,
+  REDUCTIONS,
+} from "./ops_pointwise.ts";
 import {
   bodyOf,
   type Input,
@@ -35,6 +43,7 @@ const FAMILIES: readonly (readonly [readonly Template[], number])[] = [
   [REDUCTIONS, 4],
   [MOVES, 4],
   [PRODUCTS, 2],
+  [ATTENTIONS, 1],
   [IMAGES, 1],
   [LOSSES, 1],
   [CONTROL, 2],

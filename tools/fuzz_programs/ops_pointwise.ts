@@ -168,6 +168,48 @@ export const PRODUCTS: readonly Template[] = [
   ],
 ];
 
+/** Attentions as programs spell them: of heads, masked, causal, scaled, with scores that are read too. */
+export const ATTENTIONS: readonly Template[] = [
+  [
+    "x:attended y=x",
+    "tf.matMul(tf.softmax(tf.#pick(div|mul)(tf.matMul($x, $y, false, true), #pick(2|0.25|-1))), $y)",
+    2,
+  ],
+  [
+    "x:attended y=x",
+    "tf.matMul(tf.softmax(tf.div(#pick(1|0.5), tf.add(tf.abs(tf.matMul($x, $y, false, true)), 1))), $y)",
+  ],
+  [
+    "x:attended y=x",
+    "tf.matMul(tf.softmax(tf.matMul(tf.mul($x, #pick(0.5|2)), $y, false, true)), tf.tanh($y))",
+  ],
+  [
+    "x:attended y=x m:bool",
+    "tf.matMul(tf.softmax(tf.add(tf.matMul($x, $y, false, true), tf.mul(tf.cast(tf.any($m), $x.dtype), -30))), $x)",
+  ],
+  [
+    "x:attended y=x",
+    'tf.matMul(tf.softmax(tf.where(tf.cast(tf.linalg.bandPart(tf.onesLike(tf.matMul($x, $y, false, true)), -1, 0), "bool"), tf.matMul($x, $y, false, true), -1e4)), $y)',
+    2,
+  ],
+  [
+    "x:attended y=x",
+    "tf.concat([tf.softmax(tf.matMul($x, $y, false, true)), tf.matMul(tf.matMul($x, $y, false, true), $y)], -1)",
+  ],
+  [
+    "x:attended",
+    "tf.transpose(tf.matMul(tf.softmax(tf.matMul(tf.transpose(tf.stack([$x, tf.sin($x)], -2), [0, 2, 1, 3].concat([4].slice(0, $x.shape.length - 3))), tf.transpose(tf.stack([$x, $x], -2), [0, 2, 1, 3].concat([4].slice(0, $x.shape.length - 3))), false, true)), tf.transpose(tf.stack([$x, $x], -2), [0, 2, 1, 3].concat([4].slice(0, $x.shape.length - 3)))), [0, 2, 1, 3].concat([4].slice(0, $x.shape.length - 3)))",
+  ],
+  [
+    "x:attended y=x",
+    "tf.scaledDotProductAttention(tf.stack([$x, $y], -2), tf.stack([$x, $x], -2), tf.stack([$y, $x], -2))",
+  ],
+  [
+    "x:attended",
+    "tf.grad((a) => tf.sum(tf.square(tf.matMul(tf.softmax(tf.mul(tf.matMul(a, $x, false, true), 0.5)), a))))($x)",
+  ],
+];
+
 /** Windows over images, and what follows them in networks. */
 export const IMAGES: readonly Template[] = [
   ["x:image", `tf.conv2d($x, ${filter("2, 2, 2, 3", 24)}, #int(1,2), "#pick(same|valid)")`, 2],
@@ -188,6 +230,25 @@ export const IMAGES: readonly Template[] = [
       filter("2, 2, 2, 2", 16)
     }, 1, "same"), tf.cast([0.5, 2], $x.dtype)), tf.cast([1, -1], $x.dtype))`,
     2,
+  ],
+  [
+    "x:image",
+    `tf.#pick(relu|identity|tanh)(tf.batchNorm(tf.conv2d($x, ${
+      filter("2, 2, 2, 2", 16)
+    }, #int(1,2), "#pick(same|valid)"), [0.5, -1], [1, 2], [0.25, 1], [2, -1]))`,
+    2,
+  ],
+  [
+    "x:image",
+    `tf.sub(tf.cast([1, 0.5], $x.dtype), tf.batchNorm(tf.depthwiseConv2d($x, ${
+      filter("2, 2, 2, 1", 8)
+    }, 1, "same"), [0.5, -1], [1, 2]))`,
+  ],
+  [
+    "x:image",
+    `tf.transpose(tf.conv2d(tf.transpose(tf.transpose($x, [0, 3, 1, 2]), [0, 2, 3, 1]), ${
+      filter("1, 1, 2, 3", 6)
+    }, 1, "same"), [0, 3, 1, 2])`,
   ],
   [
     "x:image",
@@ -220,6 +281,17 @@ export const LOSSES: readonly Template[] = [
     "tf.div(tf.exp(tf.sub($x, tf.max($x, -1, true))), tf.sum(tf.exp(tf.sub($x, tf.max($x, -1, true))), -1, true))",
   ],
   ["x:float", "tf.mul($x, tf.sigmoid($x))"],
+  [
+    "x:matrix",
+    "tf.concat([tf.mul(tf.sub($x, tf.mean($x, -1, true)), tf.rsqrt(tf.add(tf.mean(tf.square(tf.sub($x, tf.mean($x, -1, true))), -1, true), 0.01))), tf.sub($x, tf.mean($x, -1, true))], 0)",
+  ],
+  [
+    "x:matrix",
+    "tf.mul($x, tf.rsqrt(tf.add(tf.mean(tf.square($x), #pick(-1|0), true), 0.01)))",
+    2,
+  ],
+  ["x:matrices", "tf.matMul(tf.reshape($x, [-1, 1]), tf.cast([[0.5, 2]], $x.dtype))"],
+  ["x:matrix y=x", "tf.add(tf.matMul($x, $y, false, true), tf.matMul($y, $x, false, true))"],
   ["x:float", "tf.mul(tf.mul($x, 0.5), tf.add(1, tf.erf(tf.mul($x, 0.7071))))"],
   ["x:number", "tf.add(tf.mul($x, 1), 0)"],
   ["x:any", "tf.transpose(tf.transpose($x))"],
