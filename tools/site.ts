@@ -28,8 +28,14 @@ const ENTRIES = [
   ...["reading/reference", "reading/ops", "models/models", "models/models_worker", "home/index"],
 ];
 
-/** Pages that load what they name: each is built by itself, for of what several name all would load everything. */
-const SMALL = ["train", "camera"];
+/**
+ * Pages that load what they name, with the modules that they never load later: each is built by itself, for of what several name all would
+ * load everything, and without these modules, whose parts the bundler would put into the page.
+ */
+const SMALL = {
+  train: /\/(graph_model|file_writer)\.ts$/,
+  camera: /\/file_writer\.ts$/,
+};
 
 /** Browsers that have WebGPU or `light-dark()`. */
 const TARGET = "es2022";
@@ -52,10 +58,14 @@ const LAZY: Plugin = {
   },
 };
 
-/** Leaves out modules of the library of which a page uses nothing, as bundlers do with the package. */
-const NAMED: Plugin = {
+/** Leaves out modules of the library of which a page uses nothing, as bundlers do with the package, and those that it never loads later. */
+const named = (never: RegExp): Plugin => ({
   name: "named",
   setup({ onLoad, onResolve }) {
+    onResolve(
+      { filter: never },
+      ({ path, kind }) => kind === "dynamic-import" ? { path, external: true } : null,
+    );
     const { found, effects } = lastingModules(), root = decodeURIComponent(ROOT.pathname);
     onResolve({ filter: /^(\.\.?)?\/.*\.ts$/ }, ({ path, importer }) => {
       const full = path.startsWith("/") ? path : join(dirname(importer), path);
@@ -73,7 +83,7 @@ const NAMED: Plugin = {
       resolveDir: root,
     }));
   },
-};
+});
 
 /** Extensions of files that are copied as they are. */
 const COPIED = [".css", ".svg", ".js"];
@@ -109,7 +119,9 @@ export async function buildSite(folder: string): Promise<void> {
   try {
     const files = { root, folder, imports };
     await bundle(ENTRIES, LAZY, files);
-    for (const page of SMALL) await bundle([page, `${page}_worker`], NAMED, files);
+    for (const [page, never] of Object.entries(SMALL)) {
+      await bundle([page, `${page}_worker`], named(never), files);
+    }
     await shortenNames(folder);
     await Deno.writeTextFile(`${folder}/weft_ops.js`, await ownOpsText(root));
   } finally {

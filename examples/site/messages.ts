@@ -78,11 +78,23 @@ export type ProgramMessage =
 
 /** Asks the training worker for something. */
 export type TrainRequest =
-  | { readonly kind: "start"; readonly backend: Backend; readonly body: string }
+  | {
+    readonly kind: "start";
+    readonly backend: Backend;
+    readonly body: string;
+    /** The variables of an earlier worker; null for new ones. */
+    readonly from: Learnt | null;
+  }
   | { readonly kind: "body"; readonly body: string }
   | { readonly kind: "pause"; readonly paused: boolean }
   | { readonly kind: "example" }
   | { readonly kind: "classify"; readonly pixels: Uint8Array<ArrayBuffer> };
+
+/** Values of all variables, and how many images they have seen. */
+export interface Learnt {
+  readonly bytes: Uint8Array;
+  readonly images: number;
+}
 
 /** Messages from the training worker. */
 export type TrainMessage =
@@ -100,6 +112,9 @@ export type TrainMessage =
   }
   /** Null if the last text is in use, else its fault. */
   | { readonly kind: "body"; readonly error: string | null }
+  /** The function is called, and has returned or thrown. */
+  | { readonly kind: "calling" | "called" }
+  | { readonly kind: "saved"; readonly learnt: Learnt }
   | { readonly kind: "paused" }
   /** A GPU was lost, and training goes on from where it was saved. */
   | { readonly kind: "resumed"; readonly backend: Backend; readonly images: number }

@@ -4,7 +4,7 @@
 import { PRESETS } from "./bodies.ts";
 import { LossChart } from "./chart.ts";
 import { makeEditor } from "./editor.ts";
-import type { TrainMessage, TrainRequest } from "./messages.ts";
+import type { Learnt, TrainMessage, TrainRequest } from "./messages.ts";
 import { DrawingPad, paint } from "./pad.ts";
 import { byId, chooseDevice, chosenDevice } from "./page.ts";
 import { showPicture } from "./pictures/zoom.ts";
@@ -15,13 +15,18 @@ const pauseButton = byId<HTMLButtonElement>("pause");
 const chart = new LossChart(byId<HTMLCanvasElement>("loss"));
 const pad = new DrawingPad(byId<HTMLCanvasElement>("pad"), classify);
 
-/** A body that has not come to its end for so long is taken for one that never does. */
-const STUCK_MS = 15_000;
+/** A function that has not returned for so long is ended, with its worker. */
+const STUCK_MS = 3000;
 
 let worker: Worker | null = null;
 let paused = false;
 let where = "";
 let watchdog: ReturnType<typeof setTimeout> | undefined;
+/** The function that was sent, until it has worked, and the last one that did. */
+const functions = { sent: null as string | null, good: PRESETS[0]!.text };
+let learnt: Learnt | null = null;
+/** True while a worker has begun again after another was ended; the message about that stays. */
+let isReplaced = false;
 
 function send(message: TrainRequest): void {
   worker?.postMessage(message);
@@ -29,24 +34,58 @@ function send(message: TrainRequest): void {
 
 /** Trains a new network with the function that is in the editor. */
 function start(): void {
-  worker?.terminate();
   chart.clear();
   for (const id of ["loss-now", "images", "rate", "accuracy"]) byId(id).textContent = "–";
   status.textContent = "Loading…";
+  learnt = null;
+  isReplaced = false;
+  startWorker(body.value);
+}
+
+/** Starts a worker that trains with a function, on from what was learnt. */
+function startWorker(text: string): void {
+  worker?.terminate();
+  clearTimeout(watchdog);
+  functions.sent = text;
   worker = new Worker(new URL("./train_worker.js", import.meta.url), { type: "module" });
   worker.onmessage = ({ data }: MessageEvent<TrainMessage>) => hear(data);
   worker.onerror = (event) => {
     event.preventDefault();
     status.textContent = event.message;
   };
-  send({ kind: "start", backend: chosenDevice(), body: body.value });
+  send({ kind: "start", backend: chosenDevice(), body: text, from: learnt });
   setPaused(false);
   classify();
 }
 
+/** Ends the worker of a function that does not return; another goes on with the last one that did, or with none. */
+function endStuck(): void {
+  const { sent, good } = functions, text = sent ?? good;
+  const title = PRESETS.find((preset) => preset.text === text)?.title ??
+    /^\s*(?:async\s+)?function\s*\*?\s*([\w$]+)/.exec(text)?.[1];
+  state.className = "error";
+  state.textContent = `${
+    title === undefined ? "This function" : `“${title}”`
+  } did not return within ${
+    STUCK_MS / 1000
+  } s and was stopped. Training goes on with the last function that worked`;
+  isReplaced = true;
+  startWorker(sent === null ? PRESETS[0]!.text : good);
+}
+
 function hear(message: TrainMessage): void {
-  clearTimeout(watchdog);
   switch (message.kind) {
+    case "calling":
+      clearTimeout(watchdog);
+      // A busy page may have the answer among its messages: it is read first.
+      watchdog = setTimeout(() => watchdog = setTimeout(endStuck), STUCK_MS);
+      break;
+    case "called":
+      clearTimeout(watchdog);
+      break;
+    case "saved":
+      learnt = message.learnt;
+      break;
     case "started":
       where = message.backend === "webgpu" ? "WebGPU" : "the CPU";
       status.textContent = `Training on ${where}`;
@@ -56,6 +95,9 @@ function hear(message: TrainMessage): void {
       progress(message);
       break;
     case "body":
+      if (message.error === null) functions.good = functions.sent ?? functions.good;
+      functions.sent = null;
+      if (isReplaced && message.error === null) break;
       state.textContent = message.error === null
         ? "In use"
         : `${message.error}. Training goes on with the last function that worked`;
@@ -133,13 +175,9 @@ function setPaused(value: boolean): void {
 function useBody(): void {
   state.className = "quiet";
   state.textContent = paused ? "In use once training goes on" : "…";
+  isReplaced = false;
+  functions.sent = body.value;
   send({ kind: "body", body: body.value });
-  clearTimeout(watchdog);
-  if (paused) return;
-  watchdog = setTimeout(() => {
-    state.className = "error";
-    state.textContent = "This function does not come to its end. Change it, then start anew";
-  }, STUCK_MS);
 }
 
 preset.append(...PRESETS.map(({ title }, i) => new Option(title, String(i))));

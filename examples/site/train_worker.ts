@@ -2,8 +2,8 @@
 
 import * as tf from "@weft/weft";
 import { type Digits, loadDigits, pick, PIXELS } from "./digits.ts";
-import { EditableBody } from "./editable_body.ts";
-import type { Backend, TrainMessage, TrainRequest, WorkerScope } from "./messages.ts";
+import { EditableBody, type Images } from "./editable_body.ts";
+import type { Backend, Learnt, TrainMessage, TrainRequest, WorkerScope } from "./messages.ts";
 import { buildNetwork, type Network } from "./network.ts";
 import { errorText } from "./shown.ts";
 
@@ -32,6 +32,16 @@ const wishes: { paused: boolean; drawing: Uint8Array<ArrayBuffer> | null; wake: 
 
 const body = new EditableBody((error) => scope.postMessage({ kind: "body", error }));
 let examples: Digits | null = null;
+
+/** Calls the function, and tells the page of it, which ends the worker of one that does not return. */
+function callTold(images: tf.NdArray): Images {
+  scope.postMessage({ kind: "calling" });
+  try {
+    return body.call(images);
+  } finally {
+    scope.postMessage({ kind: "called" });
+  }
+}
 
 /** Lets messages in: awaiting what has happened already would not. */
 const channel = new MessageChannel();
@@ -71,7 +81,7 @@ class Training {
   #sample: Uint8Array<ArrayBuffer> | null = null;
   #told = performance.now();
   /** Values of all variables when they were last measured: what a lost GPU goes on from. */
-  #saved: { readonly bytes: Uint8Array; readonly images: number } | null = null;
+  #saved: Learnt | null = null;
   /** Of the steps alone: images, and milliseconds. */
   #pace = { images: 0, time: 0 };
 
@@ -88,8 +98,10 @@ class Training {
     this.#test = data.test;
   }
 
-  async run(): Promise<never> {
+  /** Trains on from what was learnt before. */
+  async run(from: Learnt | null): Promise<never> {
     await this.#session.run(this.#network.initializer);
+    if (from !== null) await this.#restore(from);
     await this.#save();
     for (;;) {
       try {
@@ -107,6 +119,12 @@ class Training {
   async #save(): Promise<void> {
     const bytes = await tf.io.serializeVariables(this.#state);
     this.#saved = { bytes, images: this.#images };
+    scope.postMessage({ kind: "saved", learnt: this.#saved });
+  }
+
+  async #restore({ bytes, images }: Learnt): Promise<void> {
+    await tf.io.restoreVariables(this.#state, bytes);
+    this.#images = images;
   }
 
   get #state(): tf.io.Variables {
@@ -117,10 +135,8 @@ class Training {
   async #resume(): Promise<void> {
     const backend = await tf.setBackend(this.#backend) ? this.#backend : "cpu";
     await tf.setBackend(backend);
-    const { bytes, images } = this.#saved!;
-    await tf.io.restoreVariables(this.#state, bytes);
-    this.#images = images;
-    scope.postMessage({ kind: "resumed", backend, images });
+    await this.#restore(this.#saved!);
+    scope.postMessage({ kind: "resumed", backend, images: this.#images });
   }
 
   async #step(): Promise<void> {
@@ -190,22 +206,22 @@ class Training {
   }
 }
 
-async function start(wanted: Backend, text: string): Promise<void> {
+async function start(wanted: Backend, text: string, from: Learnt | null): Promise<void> {
   const backend = await tf.setBackend(wanted) ? wanted : "cpu";
   await tf.setBackend(backend);
   const data = await loadDigits();
   examples = data.test;
   await body.use(text);
   const optimizer = tf.train.adam(RATES[0]);
-  const network = buildNetwork(body.call, optimizer);
+  const network = buildNetwork(callTold, optimizer);
   scope.postMessage({ kind: "started", backend, svg: network.svg });
-  await new Training(network, optimizer, { data, backend }).run();
+  await new Training(network, optimizer, { data, backend }).run(from);
 }
 
 scope.onmessage = ({ data }) => {
   switch (data.kind) {
     case "start":
-      start(data.backend, data.body).catch((error) => {
+      start(data.backend, data.body, data.from).catch((error) => {
         scope.postMessage({ kind: "lost", error: errorText(error) });
       });
       break;
