@@ -146,6 +146,11 @@ Deno.test("jvp() refuses tangents that do not fit", () => {
   const cases: [() => unknown, new (...args: never[]) => Error, string][] = [
     [() => tf.jvp(square, [x], [[1]]), tf.ValueError, "tangent 0 of shape [1] in jvp"],
     [() => tf.jvp(square, [x], []), tf.ValueError, "one for each primal, in the same nest of 1"],
+    [
+      () => tf.jvp(square, [tf.cast(x, "float16")], [tf.tensor(x)]),
+      TypeError,
+      "Cannot use tangent 0 of dtype float32 in jvp: its primal has dtype float16",
+    ],
     [() => tf.jvp(square, tf.tensor(x) as never, [x]), TypeError, "'primals' passed to 'jvp'"],
     [() => tf.jvp(3 as never, [x], [x]), TypeError, "Argument 'f' passed to 'jvp'"],
     [() => tf.jvp(() => 3 as never, [x], [x]), TypeError, "must return tensors"],

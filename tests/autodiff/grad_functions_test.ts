@@ -128,3 +128,12 @@ Deno.test("gradCheck() passes what is right and names what is wrong", () => {
   );
   assert(tf.memory().liveTapes === 0);
 });
+
+testOnDevices("a signature of one argument is enough for a function of grad()", async () => {
+  const inputSignature = [new tf.TensorSpec([null], "float32")];
+  const slope = tf.function(tf.grad((x) => tf.pow(x, 3)), { inputSignature });
+  assertEquals([...await (slope(tf.tensor([1, 2])) as tf.Tensor).data()], [3, 12]);
+  const both = tf.function(tf.valueAndGrad((x) => tf.sum(tf.square(x))), { inputSignature });
+  const { value, grad } = both(tf.tensor([1, 2])) as { value: tf.Tensor; grad: tf.Tensor };
+  assertEquals([...await value.data(), ...await grad.data()], [5, 2, 4]);
+});

@@ -25,7 +25,7 @@ export interface JvpOptions {
 /**
  * Follows how results change as inputs do: `jvp(y)` is the product of the Jacobian of `y` by the primals with the tangents. The
  * primals are tensors or variables, and computations after its making are followed. Inside of it a tape gives products of Hessians
- * with vectors. Follows TensorFlow `tf.autodiff.ForwardAccumulator`. Throws `ValueError` for tangents of other shapes.
+ * with vectors. Follows TensorFlow `tf.autodiff.ForwardAccumulator`. Throws `ValueError` for tangents of other shapes, `TypeError` for other dtypes.
  *
  * @example
  * ```ts
@@ -82,7 +82,7 @@ showAs(ForwardAccumulator);
 /**
  * Calls `f` at the primals, one for each of its arguments, and returns what it returns and the products of its Jacobian with the
  * tangents, in the nest of the results; results that do not depend on the primals have tangents of zeros. Of a gradient function it
- * gives products of the Hessian with a vector. Follows JAX `jvp`. Throws `ValueError` for tangents of another number or shape.
+ * gives products of the Hessian with a vector. Follows JAX `jvp`. Throws `ValueError` for tangents of another number or shape, `TypeError` for another dtype.
  *
  * @example
  * ```ts
@@ -178,7 +178,7 @@ function alongside(primals: Nest<Tensor>, given: unknown, fn: string): unknown[]
   );
 }
 
-/** The tangents of primals. Throws `ValueError` for another number or shape. */
+/** The tangents of primals. Throws `ValueError` for another number or shape, `TypeError` for another dtype. */
 function tangentsOf(nest: Nest<Tensor>, given: unknown, fn: string): Tensor[] {
   const primals = flatten(nest), list = alongside(nest, given, fn);
   return primals.map((x, i) => {
@@ -186,6 +186,11 @@ function tangentsOf(nest: Nest<Tensor>, given: unknown, fn: string): Tensor[] {
     const tangent = asTensor(
       toInput(list[i] as TensorLike, `tangents[${i}]`, fn, isFloating(dtype) ? { dtype } : {}),
     );
+    if (isFloating(dtype) && tangent.dtype !== dtype) {
+      throw new TypeError(
+        `Cannot use tangent ${i} of dtype ${tangent.dtype} in ${fn}: its primal has dtype ${dtype}`,
+      );
+    }
     if (compatible(tangent.staticShape, x.staticShape)) return tangent;
     throw new ValueError(
       `Cannot use tangent ${i} of shape ${

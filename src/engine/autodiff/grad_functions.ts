@@ -70,7 +70,8 @@ export function grad<X extends CompositeTensor>(
 ): (x: X, dy?: TensorLike) => X;
 export function grad(f: (x: never) => Tensor): (x: never, dy?: TensorLike) => unknown {
   checkFunction(f, "grad");
-  return (x, dy) =>
+  // A default, so that a signature for a function of it may name one argument.
+  return (x, dy = undefined) =>
     tapeMemory().tidy(() => differentiate(f as Fn, [source(x, "x", "grad")], dy, "grad").grads[0]);
 }
 
@@ -90,7 +91,7 @@ export function grads(
   f: (...xs: Tensor[]) => Tensor,
 ): (xs: readonly TensorLike[], dy?: TensorLike) => Tensor[] {
   checkFunction(f, "grads");
-  return (xs, dy) => {
+  return (xs, dy = undefined) => {
     checkList(xs, "grads");
     return tapeMemory().tidy(() =>
       differentiate(f as Fn, xs.map((x, i) => source(x, `xs[${i}]`, "grads")), dy, "grads").grads
@@ -113,7 +114,7 @@ export function valueAndGrad(
   f: (x: Tensor) => Tensor,
 ): (x: Tensor, dy?: Tensor) => ValueAndGrad {
   checkFunction(f, "valueAndGrad");
-  return (x, dy) => {
+  return (x, dy = undefined) => {
     checkTensor(x, "x", "valueAndGrad");
     if (dy != null) checkTensor(dy, "dy", "valueAndGrad");
     return tapeMemory().tidy(() => {
@@ -138,7 +139,7 @@ export function valueAndGrads(
   f: (...xs: Tensor[]) => Tensor,
 ): (xs: readonly Tensor[], dy?: Tensor) => ValueAndGrads {
   checkFunction(f, "valueAndGrads");
-  return (xs, dy) => {
+  return (xs, dy = undefined) => {
     checkList(xs, "valueAndGrads");
     xs.forEach((x, i) => checkTensor(x, `xs[${i}]`, "valueAndGrads"));
     if (dy != null) checkTensor(dy, "dy", "valueAndGrads");
