@@ -153,6 +153,15 @@ testOnDevices("stridedSlice() follows Python's slices and the masks", () => {
   assertThrows(() => tf.stridedSlice(x, [0], [1], [0]), tf.ValueError, "non-zero");
 });
 
+testOnDevices(
+  "pad() with the number -0 pads with 0, with a tensor of it with -0, as TensorFlow does",
+  async () => {
+    const signOf = async (value: tf.TensorLike) =>
+      Object.is((await tf.pad(tf.tensor([1]), [[1, 0]], value).data())[0], -0);
+    assertEquals([await signOf(-0), await signOf(tf.scalar(-0))], [false, true]);
+  },
+);
+
 testOnDevices("pad() surrounds with a constant, mirrorPad() with the image", () => {
   const cases: [number[], [number, number][]][] = [
     [[2, 3], [[1, 2], [0, 1]]],

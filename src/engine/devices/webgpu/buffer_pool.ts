@@ -241,13 +241,22 @@ export class BufferPool {
     const peak = Math.max(this.#peak, this.#peakBefore);
     const most = Math.max(this.#limit, peak - this.#usedBytes);
     if (this.#freeBytes <= most) return;
-    for (const oldest of this.#free().sort((a, b) => a.batch - b.batch)) {
+    const free = this.#free();
+    // Mostly one buffer is too many, and no order of all is needed.
+    this.#drop(free.reduce((a, b) => (b.batch < a.batch ? b : a)), batch);
+    if (this.#freeBytes <= most) return;
+    for (const oldest of free.filter((b) => b.isFree).sort((a, b) => a.batch - b.batch)) {
       if (this.#freeBytes <= most) return;
-      oldest.isFree = false;
-      this.#freeBytes -= oldest.bytes;
-      if (oldest.batch === batch) this.#doomed.push(oldest);
-      else this.#destroy(oldest);
+      this.#drop(oldest, batch);
     }
+  }
+
+  /** Destroys a free buffer, or lets it wait for the recorded commands of `batch` that use it. */
+  #drop(buffer: PooledBuffer, batch: number): void {
+    buffer.isFree = false;
+    this.#freeBytes -= buffer.bytes;
+    if (buffer.batch === batch) this.#doomed.push(buffer);
+    else this.#destroy(buffer);
   }
 
   /** All free buffers. What is destroyed stays in its list until its turn comes. */

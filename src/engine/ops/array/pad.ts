@@ -216,6 +216,7 @@ export function pad(
   constantValue: TensorLike = 0,
 ): Tensor {
   const [input, pairs] = padInputs("pad", x, paddings);
+  // TensorFlow, too, pads with 0 where the number -0 is told.
   if (constantValue === 0) return apply1(Pad, [input, pairs]);
   const own = typeof constantValue === "number" ? { dtype: input.dtype } : {};
   const value = toInput(constantValue, "constantValue", "pad", own);
