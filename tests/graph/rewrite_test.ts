@@ -157,14 +157,6 @@ const STAYS: readonly [string, PassName, Build][] = [
     const [q, k, v] = qkv([2, 5, 4]), p = tf.softmax(scores(q, k));
     return [tf.matMul(p, v), p];
   }],
-  ["attention of half precision", "attention", () => {
-    const [q, k, v] = qkv([2, 5, 4]).map((t) => tf.cast(t, "float16"));
-    return tf.cast(tf.matMul(tf.softmax(tf.matMul(q, k, false, true)), v), "float32");
-  }],
-  ["attention of heads in half precision", "attention", () => {
-    const [q, k, v] = qkv([2, 5, 3, 4]).map((t) => turned(tf.cast(t, "float16")));
-    return tf.cast(turned(tf.matMul(tf.softmax(tf.matMul(q, k, false, true)), v)), "float32");
-  }],
 ];
 
 const opsOf = (lines: readonly string[]): string[] =>

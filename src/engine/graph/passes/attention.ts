@@ -6,8 +6,8 @@
 import { AttentionOf } from "../../core/attention.ts";
 import { argument } from "../../core/scalar/expr.ts";
 import { isConcrete, type Shape, sizeOf } from "../../core/shape.ts";
-import type { IrGraph, IrNode } from "../ir.ts";
-import { addedNode, isLoaded } from "./added.ts";
+import type { IrGraph, IrNode, IrValue } from "../ir.ts";
+import { addedNode, addedValue, isLoaded } from "./added.ts";
 import { formOf } from "./attention_form.ts";
 import { fuseGradients } from "./attention_gradient.ts";
 import { adjointOf, isProduct, isTurn, Match, scoresOf } from "./attention_match.ts";
@@ -46,23 +46,41 @@ export function fuseAttention(ir: IrGraph, target: PassTarget): IrGraph {
     if (!isWorth(scores)) continue;
     if (![...members].every((n) => n === root || isInner(n, members))) continue;
     const join = { members, node, outputs: [...root.outputs, ...node.outputs] };
-    if (!separate.add([join])) continue;
+    // Casts may stand between the values that it reads and the node.
+    if (!separate.add([{ ...join, node: { ...node, inputs: match.inputs } }])) continue;
     for (const n of members) taken.add(n);
     joins.push(join);
   }
   return joins.length === 0 ? ir : withoutUnused(joined(ir, joins));
 }
 
+/** Returns values with casts of those of float16, one for each. */
+function inFloat32(like: IrNode, values: readonly IrValue[]): IrValue[] {
+  const casts = new Map<IrValue, IrValue>();
+  return values.map((v) => {
+    if (v.dtype !== "float16") return v;
+    let made = casts.get(v);
+    if (made === undefined) {
+      made = addedValue(like, "Cast", [v], { SrcT: "float16", DstT: "float32" });
+      casts.set(v, made);
+    }
+    return made;
+  });
+}
+
 interface Found {
   readonly members: ReadonlySet<IrNode>;
   readonly node: IrNode;
+  /** The values of the graph that it reads. */
+  readonly inputs: IrValue[];
   /** Number of scores. */
   readonly scores: number;
 }
 
 /** Returns the attention that ends in a node. */
 function found(root: IrNode, target: PassTarget): Found | null {
-  const match = new Match({ target, device: root.device, mostMasks: MAX_MASKS });
+  const halves = root.outputs[0].dtype === "float16" && isLoaded("Cast");
+  const match = new Match({ target, device: root.device, mostMasks: MAX_MASKS, halves });
   const last = isProduct(root) ? root : root.inputs[0].node;
   if (!match.take(root) || !match.take(last) || adjointOf(last, 0)) return null;
   const [shares, v] = last.inputs;
@@ -74,7 +92,7 @@ function found(root: IrNode, target: PassTarget): Found | null {
   if (weights === null || scores === null) return null;
   const { product, scale, expr } = scores, [q, k] = product.node.inputs;
   const steps = [shares, softmax, logits, product, last.outputs[0], q, k, v];
-  if (!steps.every((v) => v.dtype === "float32" && isConcrete(v.shape))) return null;
+  if (!steps.every((v) => match.isFloat(v) && isConcrete(v.shape))) return null;
   const form = formOf({
     ...{ q, k, v, product, logits, shares, last, root },
     ...{ kIsTurned: adjointOf(product.node, 1), vIsTurned: adjointOf(last, 1) },
@@ -83,11 +101,19 @@ function found(root: IrNode, target: PassTarget): Found | null {
     weights: weights.op === "arg" ? null : weights,
   });
   if (form === null) return null;
-  const node = addedNode(root, ATTENTION, form.inputs, {
+  const inputs = inFloat32(root, form.inputs);
+  const attrs = {
     T: "float32",
-    Tmasks: form.inputs.slice(3).map((v) => v.dtype),
+    Tmasks: inputs.slice(3).map((v) => v.dtype),
     Tsums: [],
     form: new AttentionOf(form.form, root.outputs[0].shape as Shape),
-  });
-  return { members: match.members, node, scores: sizeOf(product.shape as Shape) };
+  };
+  const node = halves
+    ? addedNode(root, "Cast", [addedValue(root, ATTENTION, inputs, attrs)], {
+      SrcT: "float32",
+      DstT: "float16",
+    })
+    : addedNode(root, ATTENTION, inputs, attrs);
+  const { members } = match;
+  return { members, node, inputs: form.inputs, scores: sizeOf(product.shape as Shape) };
 }

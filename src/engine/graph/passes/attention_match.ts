@@ -1,5 +1,6 @@
 /** The parts of an attention as passes find them: nodes that become part of it, the masks that it reads, and its expressions. */
-import { argument, constant, type Expr } from "../../core/scalar/expr.ts";
+import { argument, castTo, constant, type Expr, exprType } from "../../core/scalar/expr.ts";
+import type { DType } from "../../core/dtype.ts";
 import { isConcrete, sameShape, type Shape, sizeOf } from "../../core/shape.ts";
 import type { IrNode, IrValue } from "../ir.ts";
 import type { Mask } from "./attention_form.ts";
@@ -11,6 +12,9 @@ import { applied, isPointwise, literal, type PassTarget } from "./pointwise_node
 /** Most nodes from a softmax to its product. */
 const MAX_CHAIN = 16;
 const DTYPES_OF_MASKS: ReadonlySet<string> = new Set(["float32", "int32", "uint32", "bool"]);
+
+/** Returns the dtype in which a mask is read. */
+const dtypeOf = ({ value: { dtype } }: Mask): DType => dtype === "float16" ? "float32" : dtype;
 
 /** True for a product of matrices. */
 export function isProduct({ def }: IrNode): boolean {
@@ -36,6 +40,8 @@ interface MatchOptions {
   readonly device: string;
   /** Most inputs beside queries, keys and values. */
   readonly mostMasks: number;
+  /** True: float16 may stand beside float32, as what is computed in float32. */
+  readonly halves?: boolean;
 }
 
 /** An attention that is being found. */
@@ -64,7 +70,7 @@ export class Match {
   /** Returns the value that another is computed from by pointwise ops and views of as many elements. */
   core(v: IrValue, isCore: (node: IrNode) => boolean, depth = 0): IrValue | null {
     const { node } = v;
-    if (depth > MAX_CHAIN || !mayJoin(node) || v.dtype !== "float32" || !isConcrete(v.shape)) {
+    if (depth > MAX_CHAIN || !mayJoin(node) || !this.isFloat(v) || !isConcrete(v.shape)) {
       return null;
     }
     if (isCore(node)) return v;
@@ -76,6 +82,11 @@ export class Match {
       if (core !== null) return core;
     }
     return null;
+  }
+
+  /** True for numbers that the attention computes with. */
+  isFloat({ dtype }: IrValue): boolean {
+    return dtype === "float32" || dtype === "float16" && this.#options.halves === true;
   }
 
   /** True for a node that may stand between products and a softmax. */
@@ -108,14 +119,28 @@ export class Match {
       if (made !== null) known.set(v, made);
       return made;
     };
-    return visit(v, v.shape as Shape);
+    const made = visit(v, v.shape as Shape);
+    return made && this.#options.halves ? this.#widened(made) : made;
+  }
+
+  /** Returns an expression in float32 in place of float16. */
+  #widened(e: Expr, memo: Map<Expr, Expr> = new Map()): Expr {
+    const known = memo.get(e);
+    if (known !== undefined) return known;
+    const args = e.args.map((x) => this.#widened(x, memo)), dtypes = this.masks.map(dtypeOf);
+    const isHalf = e.op === "cast" && e.dtype === "float16";
+    const isIdle = (isHalf || e.dtype === "float32" && e.op === "cast") &&
+      exprType(args[0], ["float32", ...dtypes]) === "float32";
+    const made = isIdle ? args[0] : isHalf ? castTo(args[0], "float32") : { ...e, args };
+    memo.set(e, made);
+    return made;
   }
 
   /** Returns the argument of a mask that is read beside values of a shape. */
   #mask(v: IrValue, shape: Shape): Expr | null {
     const isRead = isConcrete(v.shape) && v.shape.length <= shape.length &&
       v.shape.every((d, i) => d === 1 || d === shape[shape.length - (v.shape as Shape).length + i]);
-    if (!isRead || !DTYPES_OF_MASKS.has(v.dtype)) return null;
+    if (!isRead || !DTYPES_OF_MASKS.has(v.dtype) && !this.isFloat(v)) return null;
     let at = this.masks.findIndex((m) => m.value === v);
     if (at < 0) at = this.masks.push({ value: v, shape }) - 1;
     if (!sameShape(this.masks[at].shape, shape)) return null;
