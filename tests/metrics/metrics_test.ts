@@ -152,3 +152,29 @@ Deno.test("metrics refuse what they cannot use", async () => {
   using metric = metrics.mean();
   await assertRejects(() => metric.setWeights([]), tf.ValueError, "mean");
 });
+
+testOnDevices(
+  "cross entropies share a part of each label among the classes, as Keras's do",
+  async () => {
+    const bits = [0, 0, 1, 1, 1, 0], unit = [0, 0.5, 0.3, 0.9, 0.6, 0.7];
+    const hot = [[0, 1, 0], [0, 0, 1]], chances = [[0.05, 0.95, 0], [0.1, 0.8, 0.1]];
+    for (
+      const [make, labels, predicted, part, wanted, logits] of [
+        [tf.metrics.binaryCrossentropy, bits, unit, 0.2, 0.9033163, 0.69390124],
+        [tf.metrics.categoricalCrossentropy, hot, chances, 0.1, 1.4591359, 1.0060618],
+      ] as const
+    ) {
+      for (const fromLogits of [false, true]) {
+        using metric = make({ labelSmoothing: part, fromLogits });
+        metric.updateState(labels as tf.TensorLike, predicted as tf.TensorLike);
+        const [found] = await metric.result().data() as Float32Array;
+        assertAlmostEquals(found, fromLogits ? logits : wanted, 1e-5);
+      }
+      assertThrows(
+        () => make({ labelSmoothing: "0.1" as never }),
+        TypeError,
+        "Argument 'labelSmoothing' passed to",
+      );
+    }
+  },
+);

@@ -230,15 +230,33 @@ export interface CrossentropyOptions {
   readonly fromLogits?: boolean;
 }
 
+/** Options of {@linkcode binaryCrossentropy} and {@linkcode categoricalCrossentropy}. */
+export interface SmoothedCrossentropyOptions extends CrossentropyOptions {
+  /** Part of each label, from 0 to 1, that is shared among the classes. Default 0. */
+  readonly labelSmoothing?: number;
+}
+
+function smoothedOptions(fn: string, options: SmoothedCrossentropyOptions): [boolean, number] {
+  optionCheck<SmoothedCrossentropyOptions>(fn, { fromLogits: true, labelSmoothing: true })(options);
+  const { fromLogits = false, labelSmoothing = 0 } = options;
+  wantNumber(labelSmoothing, "labelSmoothing", fn);
+  return [fromLogits, labelSmoothing];
+}
+
+/** Labels, a part of each shared among the classes. */
+const smooth = (y: Tensor, part: number, classes: number): Tensor =>
+  part === 0 ? y : add(mul(y, 1 - part), part / classes);
+
 function logitsOption(fn: string, options: CrossentropyOptions, otherwise = false): boolean {
   optionCheck<CrossentropyOptions>(fn, { fromLogits: true })(options);
   return options.fromLogits ?? otherwise;
 }
 
 /** Mean cross entropy of probabilities and labels of 0 or 1. Follows Keras's `BinaryCrossentropy`. */
-export function binaryCrossentropy(options: CrossentropyOptions = {}): LabelMetric {
-  const fromLogits = logitsOption("binaryCrossentropy", options);
-  return meanOfSame("binaryCrossentropy", (y, p) => {
+export function binaryCrossentropy(options: SmoothedCrossentropyOptions = {}): LabelMetric {
+  const [fromLogits, part] = smoothedOptions("binaryCrossentropy", options);
+  return meanOfSame("binaryCrossentropy", (labels, p) => {
+    const y = smooth(labels, part, 2);
     if (fromLogits) {
       const soft = log(add(exp(neg(abs(p))), 1));
       return overLast(add(sub(maximum(p, 0), mul(p, y)), soft));
@@ -255,12 +273,12 @@ function logOf(p: Tensor, fromLogits: boolean): Tensor {
 }
 
 /** Mean cross entropy of probabilities of classes and labels of one-hot vectors. Follows Keras's `CategoricalCrossentropy`. */
-export function categoricalCrossentropy(options: CrossentropyOptions = {}): LabelMetric {
-  const fromLogits = logitsOption("categoricalCrossentropy", options);
-  return meanOfSame(
-    "categoricalCrossentropy",
-    (y, p) => neg(sumOf(mul(y, logOf(p, fromLogits)), -1)),
-  );
+export function categoricalCrossentropy(options: SmoothedCrossentropyOptions = {}): LabelMetric {
+  const name = "categoricalCrossentropy", [fromLogits, part] = smoothedOptions(name, options);
+  return meanOfSame(name, (labels, p) => {
+    const y = part === 0 ? labels : smooth(labels, part, depthOf(p, name));
+    return neg(sumOf(mul(y, logOf(p, fromLogits)), -1));
+  });
 }
 
 function sparseEntropy(
