@@ -78,6 +78,17 @@ test("an endless program of the first page is ended after three seconds, or by S
   await textOf(page, "output", /^3$/);
 });
 
+test("the first page times five rows on this machine, and their results agree", async (page) => {
+  await page.goto(`${home}/index.html?device=cpu`);
+  await page.click("#time");
+  await textOf(page, "timed", /^(Timed here and now on the CPU|Ended.*)$/);
+  assertEquals(await page.textContent("#timed"), "Timed here and now on the CPU");
+  const rows = await page.locator("#times tbody tr").allInnerTexts();
+  assertEquals(rows.length, 5);
+  for (const row of rows) assertMatch(row, /\t[\d.e+]+\t[\d.e+]+\t[\d.e+]+ × (as fast|slower)$/);
+  assertEquals(await page.isEnabled("#time"), true);
+});
+
 test("the first page shows what is read back from the GPU, and the thread over the function [webgpu]", async (page) => {
   await turnTo(page, "webgpu");
   await textOf(page, "status", /on WebGPU, GPU dispatches: 2, readbacks: 2/);

@@ -99,6 +99,10 @@ code.addEventListener("input", () => {
 });
 byId("run").onclick = () => void run();
 stopButton.onclick = () => end("by you");
+byId<HTMLButtonElement>("time").onclick = async ({ currentTarget }) => {
+  const button = currentTarget as HTMLButtonElement, { timeHere } = await import("./speed.ts");
+  await timeHere(button);
+};
 const first = picture.querySelector("svg");
 if (first) drawThread(first);
 await link();
