@@ -256,7 +256,8 @@ Deno.test("training that cannot go on says so", async () => {
   await using server = await Server.createLocal();
   await using alone = new Replica(server, { replicas: 2, patienceMs: 50 });
   await assertRejects(() => alone.train(3), errors.DeadlineExceededError, "some of the 2 replicas");
-  await using nobody = new Replica(server, { target: "grpc://127.0.0.1:1", patienceMs: 50 });
+  // Long enough for a busy machine to find that nothing listens.
+  await using nobody = new Replica(server, { target: "grpc://127.0.0.1:1", patienceMs: 1000 });
   await assertRejects(() => nobody.train(3), errors.UnavailableError, "127.0.0.1:1");
   await using waiting = new Replica(server, { replica: 1, name: "no_chief", patienceMs: 50 });
   await assertRejects(() => waiting.train(3), errors.DeadlineExceededError, "chief");
