@@ -45,7 +45,7 @@ async function runPage({ files, later }: Weight): Promise<{ wrote: string; loade
       await Deno.writeTextFile(`${folder}/${name}`, new TextDecoder().decode(bytes) + note);
     }
     const args = ["run", "-A", "--no-config", "--no-prompt", `${folder}/page.js`];
-    const { code, stdout, stderr } = await capture(Deno.execPath(), args, { timeoutMs: 120_000 });
+    const { code, stdout, stderr } = await capture(Deno.execPath(), args, { timeoutMs: 600_000 });
     assertEquals(code, 0, stderr);
     const loaded = [...stderr.matchAll(/^loaded (\w+)$/gm)].map(([, name]) => name);
     return { wrote: stdout.trim(), loaded: loaded.sort() };

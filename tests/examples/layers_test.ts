@@ -43,7 +43,7 @@ for (const device of DEVICES) {
           device,
         ];
         const { code, stdout, stderr } = await capture(Deno.execPath(), args, {
-          timeoutMs: 120_000,
+          timeoutMs: 600_000,
         });
         assertEquals(code, 0, stderr);
         const found = new RegExp(`^${device}: \\d+ epochs, (\\d+) of 500 digits right`).exec(

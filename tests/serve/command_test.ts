@@ -123,7 +123,7 @@ Deno.test("commands have help, and one line for a mistake", async (t) => {
         const { code, stdout, stderr } = await capture(
           Deno.execPath(),
           ["run", "-A", "-q", "--no-check", "--no-lock", "--import-map", MAP, at(area), ...args],
-          { timeoutMs: 120_000 },
+          { timeoutMs: 600_000 },
         );
         const isHelp = args.some((arg) => /^-h|^--help/.test(arg));
         assertEquals(code, isHelp ? 0 : 2, stderr);

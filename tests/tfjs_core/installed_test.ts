@@ -62,7 +62,7 @@ Deno.test.beforeAll(async () => {
 Deno.test.afterAll(() => Deno.remove(home, { recursive: true }));
 
 async function written(program: string, args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await capture(program, args, { timeoutMs: 120_000 });
+  const { code, stdout, stderr } = await capture(program, args, { timeoutMs: 600_000 });
   assertEquals(code, 0, stderr);
   return stdout.trim();
 }
@@ -128,7 +128,7 @@ Deno.test("npm's overrides are enough, in Deno and in Node", async (t) => {
     const { code, stdout, stderr } = await capture(
       Deno.execPath(),
       [...args, `${folder}/main.js`],
-      { timeoutMs: 120_000 },
+      { timeoutMs: 600_000 },
     );
     assertEquals(code, 0, stderr);
     assertEquals(stdout.trim(), `${WRITTEN}\ntrue\ntrue true`);

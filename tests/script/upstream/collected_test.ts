@@ -33,7 +33,7 @@ async function printed(device: string, program: string): Promise<unknown> {
   const map = ["--import-map", new URL("tests/npm_only/import_map.json", ROOT).pathname];
   const text = `${COMMON}\nawait tf.setBackend("${device}");\n${program}`;
   const { code, stdout, stderr } = await capture(Deno.execPath(), [...args, ...map, text], {
-    timeoutMs: 120_000,
+    timeoutMs: 600_000,
   });
   assertEquals(code, 0, stderr);
   return JSON.parse(stdout);
