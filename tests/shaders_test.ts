@@ -199,6 +199,7 @@ Deno.test("kernels hold as many sums, loads and products as their tiles say", ()
         const [, text] = MATMUL_REGISTER.of({
           ...{ ...FOUR, ...WIDE, rows, vecs, transB, skewB },
           ...{ transA: false, tail: false, lanes: 8, across: 0 },
+          ...{ norm: false, add: 0, lanesOfRow: 1 },
         });
         assertEquals(count(text(), /^var s_/gm), rows * vecs);
         assertEquals(count(text(), /\bin0\[/g), rows);

@@ -15,12 +15,15 @@ testOnDevices(
   "a session leaves the default device as it is unless it runs on the GPU",
   async (device) => {
     for (
-      const executionProviders of [undefined, [], ["wasm"], ["cpu", "webgpu"], ["wasm", "webgl"]]
+      const providers of [undefined, [], ["wasm"], ["cpu", "webgpu"], ["wasm", "webgl"]]
     ) {
-      const session = await ort.InferenceSession.create(MODEL, { executionProviders });
+      const session = await ort.InferenceSession.create(
+        MODEL,
+        providers && { executionProviders: providers },
+      );
       const { y } = await session.run({ x: new ort.Tensor("float32", [1, -2], [2]) });
       assertEquals([...await y.getData() as Float32Array], [-1, 2]);
-      assertEquals(tf.getBackend(), device, `${executionProviders}`);
+      assertEquals(tf.getBackend(), device, `${providers}`);
       await session.release();
     }
   },
