@@ -1,7 +1,7 @@
 /** Writes what a program logs into a page. */
 /// <reference lib="dom" />
 
-import type { ProgramMessage } from "./messages.ts";
+import type { Backend, Counts, ProgramMessage } from "./messages.ts";
 
 /** Those that will be scrolled to their ends before the next frame: to do it for each line would lay out the page each time. */
 const scrolled = new Set<HTMLElement>();
@@ -27,14 +27,21 @@ export function addLine(
   scrollSoon(output);
 }
 
+/** A run that ended. */
+interface Run {
+  readonly milliseconds: number;
+  readonly backend: Backend;
+  /** Null for one that failed. */
+  readonly counts: Counts | null;
+}
+
 /** A line about a run that ended. */
-export function summaryOf(done: Extract<ProgramMessage, { kind: "done" }>): string {
-  const { counts, milliseconds, backend, ok } = done;
+export function summaryOf({ counts, milliseconds, backend }: Run): string {
   const where = backend === "webgpu" ? "WebGPU" : "the CPU";
   const time = `${
     milliseconds < 10 ? milliseconds.toFixed(1) : Math.round(milliseconds)
   } ms on ${where}`;
-  if (!ok || counts === null) return `failed after ${time}`;
+  if (counts === null) return `failed after ${time}`;
   const parts = [
     [counts.dispatches, "GPU dispatches"],
     [counts.readbacks, "readbacks"],

@@ -166,7 +166,7 @@ const REFUSALS: readonly Refusal[] = [
   ],
   [
     () => U.linalg.gramSchmidt([v(2), v(3)]),
-    "Gram-Schmidt process: wanted vectors of one length, received [2],[3]",
+    "Gram-Schmidt process: wanted vectors of one length that is known, received shapes [2],[3]",
   ],
   [
     () => U.localResponseNormalization(z(2, 2)),

@@ -149,6 +149,11 @@ const STATES: Readonly<Record<string, Readonly<Record<string, (page: Page) => Pr
         await textOf(page, "status", / ms on /);
         if (await page.isVisible("#fold")) await page.check("#fold");
       },
+      "a model that is none": async (page) => {
+        const buffer = Buffer.from("no model");
+        await page.setInputFiles("#files", [{ name: "a.onnx", mimeType: "text/plain", buffer }]);
+        await textOf(page, "status", /^\w*Error/);
+      },
       "another program, running": (page) => page.selectOption("#lesson", { index: 1 }),
     },
     speed: {

@@ -23,6 +23,34 @@ const AFFINE = model({
   initialisers: [tensor("w", [3], { location: "weights.data", offset: 0, length: 12 })],
 });
 
+/** y = x · 3, as a GraphModel. */
+const GRAPH_MODEL = {
+  modelTopology: {
+    node: [
+      {
+        name: "x",
+        op: "Placeholder",
+        attr: { dtype: { type: "DT_FLOAT" }, shape: { shape: { dim: [{ size: "2" }] } } },
+      },
+      { name: "w", op: "Const", attr: { dtype: { type: "DT_FLOAT" } } },
+      { name: "y", op: "Mul", input: ["x", "w"], attr: { T: { type: "DT_FLOAT" } } },
+    ],
+  },
+  weightsManifest: [{ paths: ["w.bin"], weights: [{ name: "w", shape: [], dtype: "float32" }] }],
+};
+const graphModelFiles = () => [
+  file("model.json", new TextEncoder().encode(JSON.stringify(GRAPH_MODEL))),
+  file("w.bin", new Uint8Array(floats(3).buffer as ArrayBuffer)),
+];
+const FIXTURES = new URL("../tf/fixtures/", import.meta.url).pathname;
+
+/** A model in one file. */
+const SQUARE = model({
+  nodes: [node("Mul", ["x", "x"], ["y"])],
+  inputs: [value("x", "float32", ["n", 3])],
+  outputs: [value("y", "float32", ["n", 3])],
+});
+
 async function ran(page: Page): Promise<string> {
   await textOf(page, "time", /ms$/);
   return (await page.textContent("#outputs"))!;
@@ -58,28 +86,10 @@ test("a model of ONNX with a file of data runs on numbers and texts, and anew", 
 
 test("a SavedModel and a GraphModel run, and what is no model is refused", async (page) => {
   await page.goto(`${home}/models.html?device=cpu`);
-  const fixtures = new URL("../tf/fixtures/", import.meta.url).pathname;
-  await page.setInputFiles("#folder", `${fixtures}/module`);
+  await page.setInputFiles("#folder", `${FIXTURES}/module`);
   await textOf(page, "status", /^SavedModel, on the CPU/);
   assertMatch(await ran(page), /float32/);
-  const json = {
-    modelTopology: {
-      node: [
-        {
-          name: "x",
-          op: "Placeholder",
-          attr: { dtype: { type: "DT_FLOAT" }, shape: { shape: { dim: [{ size: "2" }] } } },
-        },
-        { name: "w", op: "Const", attr: { dtype: { type: "DT_FLOAT" } } },
-        { name: "y", op: "Mul", input: ["x", "w"], attr: { T: { type: "DT_FLOAT" } } },
-      ],
-    },
-    weightsManifest: [{ paths: ["w.bin"], weights: [{ name: "w", shape: [], dtype: "float32" }] }],
-  };
-  await page.setInputFiles("#files", [
-    file("model.json", new TextEncoder().encode(JSON.stringify(json))),
-    file("w.bin", new Uint8Array(floats(3).buffer as ArrayBuffer)),
-  ]);
+  await page.setInputFiles("#files", graphModelFiles());
   await textOf(page, "status", /^GraphModel, on the CPU/);
   await page.fill("fieldset textarea", "1 2");
   await page.click("#run");
@@ -87,4 +97,57 @@ test("a SavedModel and a GraphModel run, and what is no model is refused", async
   await page.setInputFiles("#files", [file("a.txt", Uint8Array.of(1))]);
   await textOf(page, "status", /^Error: None of these files is a model/);
   assertEquals(await page.isDisabled("#run"), true);
+});
+
+for (const device of ["cpu", "webgpu"] as const) {
+  const where = device === "cpu" ? "the CPU" : "WebGPU";
+  test(`Inside shows the plans of models of three forms${device === "webgpu" ? " [webgpu]" : ""}`, async (page) => {
+    await page.goto(`${home}/inside.html?device=${device}#functions`);
+    await textOf(page, "status", / ms on /);
+    const affine = [
+      file("m.onnx", AFFINE),
+      file("weights.data", new Uint8Array(floats(2, 3, 4).buffer as ArrayBuffer)),
+    ];
+    for (
+      const [form, picker, files] of [
+        ["ONNX", "#files", affine],
+        ["SavedModel", "#folder", `${FIXTURES}/module`],
+        ["GraphModel", "#files", graphModelFiles()],
+      ] as const
+    ) {
+      const seen = page.evaluate((form) =>
+        new Promise((resolve) => {
+          const status = document.getElementById("status")!;
+          new MutationObserver(() => {
+            if (status.textContent!.startsWith(form)) resolve(status.textContent);
+          }).observe(status, { childList: true });
+        }), form);
+      await page.setInputFiles(picker, files);
+      assertMatch(await seen as string, new RegExp(`^${form}, on ${where}, running…$`));
+      await textOf(page, "status", new RegExp(` ms on ${where}`));
+      await page.waitForSelector("#picture svg");
+      assertMatch((await page.textContent("#plans"))!, /^Plan 1: \d+ steps?/);
+      assert(await page.locator("#timeline tbody tr").count() > 0, form);
+      assertEquals(await page.inputValue("#lesson"), "model");
+      assertEquals(await page.isVisible("#edit"), false);
+    }
+  });
+}
+
+test("Inside says what is wrong with a model, takes dropped files, and goes back to a program", async (page) => {
+  await page.goto(`${home}/inside.html?device=cpu#functions`);
+  await textOf(page, "status", / ms on /);
+  await page.setInputFiles("#files", [file("a.onnx", Uint8Array.of(1, 2, 3))]);
+  await textOf(page, "status", /Error: .*a\.onnx/);
+  await page.evaluate((bytes) => {
+    const data = new DataTransfer();
+    data.items.add(new File([Uint8Array.from(bytes)], "dropped.onnx"));
+    document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true }));
+  }, [...SQUARE]);
+  await textOf(page, "status", / ms on the CPU/);
+  assertMatch((await page.textContent("#plans"))!, /^Plan 1: \d+ steps?/);
+  await page.selectOption("#lesson", "functions");
+  await textOf(page, "status", / ms on the CPU/);
+  assertEquals(await page.isVisible("#edit"), true);
+  assertEquals(await page.inputValue("#lesson"), "functions");
 });

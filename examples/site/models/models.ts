@@ -1,6 +1,7 @@
 /** Bring your model: a file is opened, its inputs are filled, it runs, and its results and the time of its ops are shown. */
 /// <reference lib="dom" />
 
+import { takeFiles } from "./dropped.ts";
 import { InputField, layoutOf } from "./models_inputs.ts";
 import type { ModelFile, ModelResult, ModelsMessage, ModelsRequest } from "./models_messages.ts";
 import { byId, chooseDevice, chosenDevice } from "../page.ts";
@@ -62,6 +63,9 @@ function hear(message: ModelsMessage): void {
       break;
     case "failed":
       fail(message.error);
+      break;
+    case "seen":
+      // Asked for by another page.
   }
 }
 
@@ -126,50 +130,15 @@ function drawn({ shape, values }: ModelResult): HTMLCanvasElement | null {
   return canvas;
 }
 
-async function read(file: File, path: string): Promise<ModelFile> {
-  return { path, bytes: new Uint8Array(await file.arrayBuffer()) };
-}
-
-/** Files of folders that were dropped, too. */
-async function entriesOf(entry: FileSystemEntry): Promise<ModelFile[]> {
-  if (entry.isFile) {
-    const file = await new Promise<File>((resolve, reject) =>
-      (entry as FileSystemFileEntry).file(resolve, reject)
-    );
-    return [await read(file, entry.fullPath.slice(1))];
-  }
-  const reader = (entry as FileSystemDirectoryEntry).createReader(), found: ModelFile[] = [];
-  for (;;) {
-    const some = await new Promise<FileSystemEntry[]>((resolve, reject) =>
-      reader.readEntries(resolve, reject)
-    );
-    if (some.length === 0) return found;
-    for (const one of some) found.push(...await entriesOf(one));
-  }
-}
-
 /** Takes what was dropped: a picture for an input, or a model. */
-async function take(dropped: readonly ModelFile[], picture: File | undefined): Promise<void> {
+async function take(dropped: readonly ModelFile[], picture?: File): Promise<void> {
   if (picture !== undefined && dropped.length === 1 && fields.length > 0) {
     fields[0]!.take(await createImageBitmap(picture));
     await run();
   } else load(dropped);
 }
 
-addEventListener("dragover", (event) => event.preventDefault());
-addEventListener("drop", async (event) => {
-  event.preventDefault();
-  const { items, files } = event.dataTransfer!;
-  const entries = [...items].map((item) => item.webkitGetAsEntry()).filter((e) => e !== null);
-  const picture = [...files].find(({ type }) => type.startsWith("image/"));
-  await take((await Promise.all(entries.map(entriesOf))).flat(), picture);
-});
-for (const id of ["files", "folder"]) {
-  const picker = byId<HTMLInputElement>(id);
-  picker.onchange = async () => {
-    load(await Promise.all([...picker.files!].map((f) => read(f, f.webkitRelativePath || f.name))));
-  };
-}
+takeFiles(take);
 byId("example").onclick = () => load([]);
 runButton.onclick = () => void run();
 const device = await chooseDevice();

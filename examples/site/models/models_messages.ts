@@ -1,6 +1,6 @@
 /** Messages between the page of models and its worker. */
 
-import type { Backend } from "../messages.ts";
+import type { Backend, Counts, Picture, Timeline } from "../messages.ts";
 
 /** A file of a model, by its path in the model's folder. */
 export interface ModelFile {
@@ -32,7 +32,9 @@ export interface ModelResult extends Elements {
 export type ModelsRequest =
   /** No files: the example. */
   | { readonly kind: "load"; readonly backend: Backend; readonly files: readonly ModelFile[] }
-  | { readonly kind: "run"; readonly feeds: Readonly<Record<string, Elements>> };
+  | { readonly kind: "run"; readonly feeds: Readonly<Record<string, Elements>> }
+  /** Runs it and looks at its plans. */
+  | { readonly kind: "see"; readonly feeds: Readonly<Record<string, Elements>> };
 
 /** Tells the page something. */
 export type ModelsMessage =
@@ -49,5 +51,13 @@ export type ModelsMessage =
     readonly results: readonly ModelResult[];
     /** Time by op. */
     readonly table: string;
+  }
+  | {
+    readonly kind: "seen";
+    readonly milliseconds: number;
+    readonly backend: Backend;
+    readonly counts: Counts;
+    readonly plans: readonly Picture[];
+    readonly timeline: Timeline;
   }
   | { readonly kind: "failed"; readonly error: string };

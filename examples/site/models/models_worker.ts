@@ -48,12 +48,15 @@ async function resultOf(name: string, tensor: tf.Tensor): Promise<ModelResult> {
   return { name, dtype, shape: shape as number[], values };
 }
 
-async function run({ feeds }: ModelsRequest & { kind: "run" }): Promise<void> {
-  if (model === null) return;
-  const { inputs } = model, loaded = model;
-  const given = Object.fromEntries(
+function tensorsOf({ inputs }: Loaded, feeds: Readonly<Record<string, Elements>>) {
+  return Object.fromEntries(
     inputs.map(({ name, dtype }) => [name, tensorOf(feeds[name]!, dtype as tf.DType)]),
   );
+}
+
+async function run({ feeds }: ModelsRequest & { kind: "run" }): Promise<void> {
+  if (model === null) return;
+  const loaded = model, given = tensorsOf(loaded, feeds);
   const began = performance.now();
   // A result of a GPU is there when it was read.
   const { result, table } = await tf.trace(async () => {
@@ -66,8 +69,45 @@ async function run({ feeds }: ModelsRequest & { kind: "run" }): Promise<void> {
   scope.postMessage({ kind: "ran", ...result, table: table() });
 }
 
+/** Runs the model, and tells of its plans and of what ran when. */
+async function see({ feeds }: ModelsRequest & { kind: "see" }): Promise<void> {
+  if (model === null) return;
+  const loaded = model, given = tensorsOf(loaded, feeds);
+  const { PlanWatch } = await import("../plans.ts");
+  const { TimelineWatch } = await import("../timeline_watch.ts");
+  const watch = new PlanWatch(), time = new TimelineWatch();
+  time.start();
+  const began = performance.now();
+  const { dispatches, readbacks, hostCalls } = await tf.profile(async () => {
+    const made = await loaded.run(given);
+    await Promise.all(Object.entries(made).map((one) => resultOf(...one)));
+    for (const t of Object.values(made)) t.dispose();
+  });
+  const milliseconds = performance.now() - began;
+  for (const t of Object.values(given)) t.dispose();
+  scope.postMessage({
+    kind: "seen",
+    milliseconds,
+    backend: tf.getBackend(),
+    counts: { dispatches, readbacks, hostCalls },
+    plans: watch.plans(),
+    timeline: await time.timeline(),
+  });
+}
+
+function answer(request: ModelsRequest): Promise<void> {
+  switch (request.kind) {
+    case "load":
+      return load(request);
+    case "run":
+      return run(request);
+    case "see":
+      return see(request);
+  }
+}
+
 scope.onmessage = ({ data }) => {
-  ready = ready.then(() => data.kind === "load" ? load(data) : run(data)).catch((error) => {
+  ready = ready.then(() => answer(data)).catch((error) => {
     scope.postMessage({ kind: "failed", error: errorText(error) });
   });
 };
