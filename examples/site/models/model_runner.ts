@@ -5,7 +5,7 @@ import type { Backend } from "../messages.ts";
 import { InputField } from "./models_inputs.ts";
 import type { ModelFile, ModelsMessage, ModelsRequest } from "./models_messages.ts";
 
-/** What is told of a model: where it is loaded, its plans, or an error. */
+/** A message about a model: where it is loaded, its plans, or an error. */
 export type ModelTold = Extract<ModelsMessage, { kind: "loaded" | "seen" | "failed" }>;
 
 /** Runs a model, and tells of it until it is stopped. */
