@@ -47,6 +47,9 @@ const FITTING = 0.85;
 
 const TABLE = Object.assign({}, ...Object.values(FAMILIES)) as (typeof FAMILIES)[string];
 
+/** Ops that want an invertible matrix first: what producers make of one may have two equal rows. */
+const INVERTING = ["MatrixInverse", "MatrixSolve"];
+
 /** An op with inputs that fit it, of which `free` may be made by others. */
 interface Middle {
   readonly name: string;
@@ -77,7 +80,8 @@ function middleOf(name: string): Middle | null {
       out.shape.length < 5 && out.shape.reduce((a, b) => a * b, 1) <= MOST;
     if (!fits) continue;
     const free = sample.inputs.findIndex((x, i) =>
-      isFree(x) && inputs[i].dtype === "float32" && !isHostInput(def, i, inputs.length)
+      isFree(x) && inputs[i].dtype === "float32" && !isHostInput(def, i, inputs.length) &&
+      !(i === 0 && INVERTING.includes(name))
     );
     return { name, def, attrs, inputs, free, shape: out.shape };
   }
