@@ -17,6 +17,7 @@ import {
   drawValues,
   isFree,
   type OpSample,
+  type SampleInput,
 } from "../../src/library/testing/op_sample.ts";
 import { isHostInput, problemOf } from "../../src/library/testing/run_op.ts";
 import { some } from "../effort.ts";
@@ -47,9 +48,6 @@ const FITTING = 0.85;
 
 const TABLE = Object.assign({}, ...Object.values(FAMILIES)) as (typeof FAMILIES)[string];
 
-/** Ops that want an invertible matrix first: what producers make of one may have two equal rows. */
-const INVERTING = ["MatrixInverse", "MatrixSolve"];
-
 /** An op with inputs that fit it, of which `free` may be made by others. */
 interface Middle {
   readonly name: string;
@@ -67,6 +65,13 @@ function keyOf(meaning: Meaning): string {
   return `${meaning.kind} ${own.filter((v) => typeof v === "string").join(" ")}`;
 }
 
+/** True for a square matrix of chosen values: it is invertible, and what producers make of it may have two equal rows. */
+function isChosenMatrix(x: SampleInput): boolean {
+  if (x instanceof tf.NdArray || x.values === undefined) return false;
+  const [rows, columns] = x.shape.slice(-2);
+  return rows === columns;
+}
+
 /** The first sample of an op whose result others can read as float32; null for none. */
 function middleOf(name: string): Middle | null {
   const def = lookupOp(name)!;
@@ -80,8 +85,8 @@ function middleOf(name: string): Middle | null {
       out.shape.length < 5 && out.shape.reduce((a, b) => a * b, 1) <= MOST;
     if (!fits) continue;
     const free = sample.inputs.findIndex((x, i) =>
-      isFree(x) && inputs[i].dtype === "float32" && !isHostInput(def, i, inputs.length) &&
-      !(i === 0 && INVERTING.includes(name))
+      isFree(x) && !isChosenMatrix(x) && inputs[i].dtype === "float32" &&
+      !isHostInput(def, i, inputs.length)
     );
     return { name, def, attrs, inputs, free, shape: out.shape };
   }
