@@ -15,6 +15,7 @@ import { noise } from "../ops/values.ts";
 type Program = (cache: tf.Variable, x: tf.Tensor, place: tf.Tensor) => tf.Tensor;
 
 const [ROOM, K, N] = [6, 16, 24];
+const scale = noise("float32", [K], 5), offset = noise("float32", [K], 6);
 const w = noise("float32", [K, N], 1), b = noise("float32", [N], 2);
 const write = (cache: tf.Variable, y: tf.Tensor, place: tf.Tensor, from = 8): void => {
   const row = tf.reshape(tf.slice(y, [0, from], [1, 8]), [1, 2, 4]);
@@ -90,6 +91,51 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
     write(cache, y, place, 0);
     return both(z, read(cache));
   },
+  "a turn of a loop": (cache, x, place) => {
+    const one = tf.scalar(1, "int32");
+    const [, , y] = tf.whileLoop(
+      (i: tf.Tensor) => tf.less(i, 3),
+      (i: tf.Tensor, place: tf.Tensor, x: tf.Tensor) => {
+        const y = tf.add(tf.matMul(tf.layerNorm(x, scale, offset), w), b);
+        write(cache, y, place);
+        const seen = tf.slice(tf.reshape(read(cache), [1, -1]), [0, 0], [1, K]);
+        return [
+          tf.add(i, one),
+          tf.mod(tf.add(place, one), tf.scalar(ROOM, "int32")),
+          tf.tanh(tf.add(tf.slice(y, [0, 0], [1, K]), seen)),
+        ];
+      },
+      [tf.scalar(0, "int32"), place, x],
+    ) as tf.Tensor[];
+    return both(y, read(cache));
+  },
+  "a branch": (cache, x, place) =>
+    tf.cond(tf.less(tf.reshape(place, []), 4), () => {
+      const y = tf.matMul(x, w);
+      write(cache, y, place);
+      return both(y, read(cache));
+    }, () => both(tf.zeros([1, N]), read(cache))) as tf.Tensor,
+  "a script between, which reads what was written": (cache, x, place) => {
+    const y = tf.matMul(x, w);
+    write(cache, y, place);
+    const seen = tf.pyFunction((y: tf.Tensor) => tf.add(y, tf.sum(read(cache))), [y], "float32");
+    const z = tf.matMul(tf.reshape(tf.slice(tf.reshape(seen, [1, N]), [0, 0], [1, K]), [1, K]), w);
+    write(cache, z, tf.sub(5, place), 0);
+    return both(z, read(cache));
+  },
+  "a gradient": (cache, x, place) => {
+    using tape = new tf.GradientTape();
+    tape.watch(x);
+    const y = tf.matMul(tf.layerNorm(x, scale, offset), w);
+    write(cache, y, place);
+    return both(tape.gradient(tf.sum(tf.mul(y, y)), x)!, read(cache));
+  },
+  "a product with the variable itself": (cache, x, place) => {
+    const m = tf.slice(tf.reshape(read(cache), [K, 3]), [0, 0], [K, 3]);
+    const y = tf.matMul(x, tf.concat(Array<tf.Tensor>(8).fill(m), 1));
+    write(cache, y, place);
+    return both(y, read(cache));
+  },
   "two rows": (cache, x, place) => {
     const y = tf.matMul(tf.concat([x, tf.neg(x)], 0), w);
     const rows = tf.reshape(tf.slice(y, [0, 8], [2, 8]), [2, 2, 4]);
@@ -104,12 +150,16 @@ const cacheOf = (dtype: tf.DType = "float32"): tf.Variable =>
 for (const [what, program] of Object.entries(PROGRAMS)) {
   testOnDevices(`${what}, written to a variable, is as of ops one by one`, async () => {
     const cache = cacheOf(), other = cacheOf();
-    const f = tf.function((x: tf.Tensor, place: tf.Tensor) => program(cache, x, place));
-    for (const at of [1, 4, 0]) {
-      const x = tf.tensor(noise("float32", [1, K], 10 + at)), place = tf.tensor([at], [1], "int32");
-      const found = f(x, place), wanted = program(other, x, place);
-      const wrong = await tf.max(tf.abs(tf.sub(found, wanted))).item();
-      assert(wrong < 1e-5, `${what} at ${at}: ${wrong}`);
+    const run = (x: tf.Tensor, place: tf.Tensor): tf.Tensor => program(cache, x, place);
+    const open = [tf.TensorSpec(null, "float32"), tf.TensorSpec([null], "int32")];
+    for (const f of [tf.function(run), tf.function(run, { inputSignature: open })]) {
+      for (const at of [1, 4, 0]) {
+        const x = tf.tensor(noise("float32", [1, K], 10 + at));
+        const place = tf.tensor([at], [1], "int32");
+        const found = f(x, place), wanted = program(other, x, place);
+        const wrong = await tf.max(tf.abs(tf.sub(found, wanted))).item();
+        assert(wrong < 1e-5, `${what} at ${at}: ${wrong}`);
+      }
     }
   });
 }
