@@ -27,7 +27,7 @@ import { parseArgs } from "node:util";
 import { enterRoot, exists, list, read } from "./files.ts";
 import { Coverage } from "./mutate/coverage.ts";
 import { judge, type Verdict } from "./mutate/judge.ts";
-import { findMutants, type Mutant } from "./mutate/mutants.ts";
+import { findMutants, keyOf, type Mutant, type MutantKey } from "./mutate/mutants.ts";
 import { judgeNear } from "./mutate/near.ts";
 import { changedLines, order } from "./mutate/sample.ts";
 import { type TestDevice, Workspace } from "./mutate/workspace.ts";
@@ -45,14 +45,7 @@ const DEVICES: readonly TestDevice[] = ["cpu", "webgpu"];
 const EQUIVALENT = "tools/mutate/equivalent.json";
 
 /** A mutant that no test can notice. */
-interface Equivalent {
-  readonly file: string;
-  /** The line, without the spaces around it. */
-  readonly text: string;
-  readonly original: string;
-  readonly mutated: string;
-  readonly reason: string;
-}
+type Equivalent = MutantKey & { readonly reason: string };
 
 async function main(args: string[]): Promise<number> {
   enterRoot();
@@ -143,17 +136,12 @@ function equivalents(): (mutant: Mutant) => boolean {
   return (mutant) => keys.has(keyOf(mutant));
 }
 
-/** Tells a mutant from others, wherever its line is. */
-function keyOf({ file, text, original, mutated }: Mutant | Equivalent): string {
-  return [file, text, original, mutated].join("\0");
-}
-
-/** Takes over what an earlier run wrote. Mutants that read alike are taken in their order. */
+/** Takes over what an earlier run wrote. */
 function remember(path: string, sample: readonly Mutant[], to: Map<Mutant, Verdict>): void {
   const earlier: (Mutant & Omit<Verdict, "mutant">)[] = exists(path) ? JSON.parse(read(path)) : [];
-  const known = Map.groupBy(earlier, keyOf);
+  const known = new Map(earlier.map((verdict) => [keyOf(verdict), verdict]));
   for (const mutant of sample) {
-    const verdict = known.get(keyOf(mutant))?.shift();
+    const verdict = known.get(keyOf(mutant));
     if (!verdict) continue;
     const { status, by, tests, ms } = verdict;
     to.set(mutant, { mutant, status, by, tests, ms });

@@ -20,6 +20,16 @@ export interface Mutant {
   readonly mutated: string;
   /** The whole line as it is, without the spaces around it. */
   readonly text: string;
+  /** Number among the mutants of its file that read alike, from 1. */
+  readonly nth: number;
+}
+
+/** What tells a mutant from others, wherever its line is; without `nth` it is the first that reads so. */
+export type MutantKey = Pick<Mutant, "file" | "text" | "original" | "mutated"> & { nth?: number };
+
+/** Makes one text of a key. */
+export function keyOf({ file, text, original, mutated, nth = 1 }: MutantKey): string {
+  return [file, text, original, mutated, nth].join("\0");
 }
 
 const BINARY: ReadonlyMap<ts.SyntaxKind, string> = new Map([
@@ -53,7 +63,7 @@ const COMMUTATIVE =
 export function findMutants(file: string, source: string): Mutant[] {
   const root = ts.createSourceFile(file, source, ts.ScriptTarget.ESNext, true);
   const lines = source.split("\n");
-  const found: Mutant[] = [];
+  const found: Omit<Mutant, "nth">[] = [];
 
   function add(node: ts.Node, mutated: string): void {
     const start = node.getStart(root), end = node.getEnd();
@@ -71,7 +81,12 @@ export function findMutants(file: string, source: string): Mutant[] {
     ts.forEachChild(node, visit);
   }
   visit(root);
-  return found.sort((a, b) => a.start - b.start || a.end - b.end);
+  const seen = new Map<string, number>();
+  return found.sort((a, b) => a.start - b.start || a.end - b.end).map((mutant) => {
+    const key = keyOf(mutant), nth = (seen.get(key) ?? 0) + 1;
+    seen.set(key, nth);
+    return { ...mutant, nth };
+  });
 }
 
 function mutate(node: ts.Node, add: (node: ts.Node, mutated: string) => void): void {

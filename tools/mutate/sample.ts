@@ -5,7 +5,7 @@
  */
 
 import { capture } from "../command.ts";
-import type { Mutant } from "./mutants.ts";
+import { keyOf, type Mutant } from "./mutants.ts";
 
 /** Lines of each file that a change touched. */
 export type ChangedLines = ReadonlyMap<string, ReadonlySet<number>>;
@@ -15,13 +15,9 @@ export type ChangedLines = ReadonlyMap<string, ReadonlySet<number>>;
  * gives mostly the same mutants while the sources change.
  */
 export function order(mutants: readonly Mutant[], seed: number, changed: ChangedLines): Mutant[] {
-  const seen = new Map<string, number>();
   const ranked = mutants.map((mutant) => {
-    const key = [seed, mutant.file, mutant.text, mutant.original, mutant.mutated].join("\0");
-    const nth = seen.get(key) ?? 0;
-    seen.set(key, nth + 1);
     const isChanged = changed.get(mutant.file)?.has(mutant.line) ?? false;
-    return { mutant, isChanged, rank: hash(`${key}\0${nth}`) };
+    return { mutant, isChanged, rank: hash(`${seed}\0${keyOf(mutant)}`) };
   });
   ranked.sort((a, b) => Number(b.isChanged) - Number(a.isChanged) || a.rank - b.rank);
   return ranked.map(({ mutant }) => mutant);
