@@ -6,7 +6,8 @@
  */
 
 import * as tf from "@weft/weft";
-import { COMPOSITES, CONTROL, SCRIPTS, VARIABLES } from "./ops_control.ts";
+import { COMPOSITES, CONTROL, SCRIPTS } from "./ops_control.ts";
+import { JOINED } from "./ops_joined.ts";
 import {
   ATTENTIONS,
   IMAGES,
@@ -16,6 +17,7 @@ import {
   PRODUCTS,
   REDUCTIONS,
 } from "./ops_pointwise.ts";
+import { READS, WRITES } from "./ops_variables.ts";
 import {
   bodyOf,
   type Input,
@@ -35,6 +37,7 @@ import {
   operandsOf,
   type Template,
   type ValueType,
+  VARIABLE_CLASSES,
 } from "./templates.ts";
 
 /** The families of lines, and how often they are drawn. */
@@ -46,11 +49,16 @@ const FAMILIES: readonly (readonly [readonly Template[], number])[] = [
   [ATTENTIONS, 1],
   [IMAGES, 1],
   [LOSSES, 1],
+  [JOINED, 2],
   [CONTROL, 2],
   [SCRIPTS, 1],
-  [VARIABLES, 1],
+  [READS, 1],
+  [WRITES, 2],
   [COMPOSITES, 1],
 ];
+
+/** All templates. */
+export const TEMPLATES: readonly Template[] = FAMILIES.flatMap(([templates]) => templates);
 
 /** Every template, once for each time it weighs. */
 const DECKS: readonly (readonly Template[])[] = FAMILIES.flatMap(([templates, weight]) => {
@@ -62,6 +70,9 @@ const DECKS: readonly (readonly Template[])[] = FAMILIES.flatMap(([templates, we
  * Counts of each template's uses and refusals, by its text: a template that is never used is a mistake in the table.
  */
 export const taken: Map<string, { taken: number; refused: number; error: string }> = new Map();
+
+/** Draws of operands and places for a line that a program must have. */
+const TRIES = 20;
 
 const MOST_ELEMENTS = 2048;
 /** Larger numbers make later differences a matter of rounding. */
@@ -83,18 +94,23 @@ class Generator {
     this.random = new Random(seed);
   }
 
-  program(): Program | null {
-    const { random } = this, rank = random.below(4);
+  program(first: Template | null): Program | null {
+    const { random } = this, rank = first !== null ? 1 + random.below(3) : random.below(4);
     const shape = Array.from({ length: rank }, () => random.pick([1, 2, 2, 3, 3, 4, 5, 8]));
     if (random.chance(0.05) && rank > 0) shape[random.below(rank)] = 0;
     this.#input("float32", shape);
     this.#input(random.pick(["float32", "int32", "bool", "float16"]), this.#broadcast(shape));
-    const count = 4 + random.below(14);
+    if (first !== null) {
+      for (let i = 0; i < TRIES && this.lines.length === 0; i++) this.#draw(first);
+      if (this.lines.length === 0) return null;
+    }
+    const count = first !== null ? 3 : 4 + random.below(14);
     for (let i = 0; i < 3 * count && this.lines.length < count; i++) this.#draw();
     if (this.lines.length === 0) return null;
     const n = this.inputs.length, at = (id: number): number => (id >= 0 ? id : n - 1 - id);
     const lines = this.lines.map(({ code, operands }) => ({ code, operands: operands.map(at) }));
     const outputs = new Set([n + lines.length - 1]);
+    if (first !== null) outputs.add(n);
     for (let k = 0; k < 2; k++) outputs.add(n + random.below(lines.length));
     return pruned({ inputs: this.inputs, lines, outputs: [...outputs] });
   }
@@ -167,16 +183,14 @@ class Generator {
     if (!["float32", "float16", "int32", "uint8", "int64", "bool", "complex64"].includes(dtype)) {
       return known[0] ?? null;
     }
-    if (kind !== null && !CLASSES[kind]!({ dtype, shape, variable: kind === "variable" })) {
-      return known[0] ?? null;
-    }
+    const variable = VARIABLE_CLASSES.has(kind);
+    if (kind !== null && !CLASSES[kind]!({ dtype, shape, variable })) return known[0] ?? null;
     if (this.inputs.length >= 6) return known[0] ?? null;
-    return this.#input(dtype as InputDType, shape, kind === "variable");
+    return this.#input(dtype as InputDType, shape, variable);
   }
 
   /** Adds a line, where the one that is drawn can be run. */
-  #draw(): void {
-    const template = this.random.pick(this.random.pick(DECKS));
+  #draw(template: Template = this.random.pick(this.random.pick(DECKS))): void {
     const named = new Map<string, number>(), types = new Map<string, ValueType>();
     for (const operand of operandsOf(template)) {
       const id = this.#operand(operand, named);
@@ -198,21 +212,27 @@ class Generator {
     taken.set(template[1], count);
   }
 
+  /** Adds a line that gives a tensor of moderate size and numbers. Returns the reason where it does not. */
   #add(line: Line): string | null {
     const operands = line.operands.map((id) => this.values.get(id)!.tensor);
     const inputs = operands.map((): Input => ({ dtype: "float32", shape: [], data: [] }));
     const own = { code: line.code, operands: operands.map((_, i) => i) };
+    const before = this.variables.map((v) => v.ndarraySync());
     try {
       const [tensor] = bodyOf({ inputs, lines: [own], outputs: [inputs.length] })(...operands);
-      if (!(tensor instanceof tf.Tensor)) return "no tensor";
+      if (!(tensor instanceof tf.Tensor)) throw new Error("no tensor");
       const { shape, dtype } = tensor;
-      if (shape.reduce((a, b) => a * b, 1) > MOST_ELEMENTS) return "too large";
-      const data = tensor.ndarraySync().data as Float32Array;
-      for (const v of data) if (!(Math.abs(Number(v)) <= LARGEST)) return "not finite";
+      if (shape.reduce((a, b) => a * b, 1) > MOST_ELEMENTS) throw new Error("too large");
+      for (const list of [tensor.ndarraySync(), ...this.variables.map((v) => v.ndarraySync())]) {
+        for (const v of list.data) {
+          if (!(Math.abs(Number(v)) <= LARGEST)) throw new Error("not finite");
+        }
+      }
       this.lines.push(line);
       this.values.set(-this.lines.length, { dtype, shape, tensor });
       return null;
     } catch (error) {
+      this.variables.forEach((v, i) => v.assign(before[i]!));
       return String(error);
     }
   }
@@ -223,10 +243,10 @@ function broadcasts(from: readonly number[], to: readonly number[]): boolean {
     from.every((d, i) => d === 1 || d === to[to.length - from.length + i]);
 }
 
-/** The program of a seed; null where nothing came of it. */
-export function generate(seed: number): Program | null {
+/** The program of a seed, a short one where `first` is its first line; null where nothing came of it. */
+export function generate(seed: number, first: Template | null = null): Program | null {
   return tf.tidy(() => {
-    const generator = new Generator(seed), program = generator.program();
+    const generator = new Generator(seed), program = generator.program(first);
     generator.variables.forEach((v) => v.dispose());
     return program as never;
   });

@@ -5,10 +5,10 @@
  */
 
 import * as tf from "@weft/weft";
-import type { Value } from "./compare.ts";
-import { inputArrays, type Program } from "./program.ts";
+import { type Value, valuesOf } from "./compare.ts";
+import { changesVariables, inputArrays, type Program } from "./program.ts";
 
-/** The results of a program, or gradients with respect to its float32 inputs. */
+/** The results of a program, or gradients with respect to its float32 inputs, and what became of variables that it changes. */
 export type Results = readonly (Value | null)[];
 
 /** New inputs: tensors, and variables, which a run may change. */
@@ -27,7 +27,9 @@ export async function withInputs(
   using _scope = tf.scope();
   const inputs = inputsOf(program, relative);
   try {
-    return await run(inputs);
+    const results = await run(inputs);
+    if (!changesVariables(program)) return results;
+    return [...results, ...await valuesOf(inputs.filter((x) => x instanceof tf.Variable))];
   } finally {
     inputs.forEach((x) => x.dispose());
   }

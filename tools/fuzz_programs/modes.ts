@@ -8,7 +8,7 @@ import * as tf from "@weft/weft";
 import { arrayValue, type Value, valuesOf } from "./compare.ts";
 import { datasetModes } from "./dataset_modes.ts";
 import { type Results, withInputs } from "./inputs.ts";
-import { bodyOf, inputArrays, type Program } from "./program.ts";
+import { bodyOf, changesVariables, inputArrays, type Program } from "./program.ts";
 
 /** A way to run a program. */
 export interface Mode {
@@ -75,19 +75,20 @@ function checkStatic(traced: readonly (tf.Tensor | null)[], results: Results): v
   });
 }
 
-/** A function of the inputs that are no variables, which it uses from outside. */
+/** A call of a function of the inputs that are no variables, which it uses from outside. */
 function functionOf<R>(
   program: Program,
   fn: (...inputs: tf.Tensor[]) => R,
   { inputs, shapes }: { readonly inputs: readonly tf.Tensor[]; readonly shapes: Shapes },
-): () => Promise<R> {
+): { now: () => R; later: () => Promise<R> } {
   const isGiven = (_: unknown, i: number): boolean => !program.inputs[i]!.variable;
   const body = (...given: tf.Tensor[]): R => {
     const next = given.values();
     return fn(...inputs.map((x, i) => isGiven(x, i) ? next.next().value! : x));
   };
   const f = tf.function(body, { inputSignature: specsOf(program, shapes).filter(isGiven) });
-  return () => f.async(...inputs.filter(isGiven));
+  const given = inputs.filter(isGiven);
+  return { now: () => f(...given), later: () => f.async(...given) };
 }
 
 function compiled(shapes: Shapes, differentiates: boolean): Mode["run"] {
@@ -97,7 +98,7 @@ function compiled(shapes: Shapes, differentiates: boolean): Mode["run"] {
       let traced: (tf.Tensor | null)[] = [];
       const noting = (...xs: tf.Tensor[]): (tf.Tensor | null)[] =>
         traced = fn(...xs).map((t) => t ?? null);
-      const results = await valuesOf(await functionOf(program, noting, { inputs, shapes })());
+      const results = await valuesOf(await functionOf(program, noting, { inputs, shapes }).later());
       checkStatic(traced, results);
       return results;
     });
@@ -110,7 +111,7 @@ function gradientOfCall(program: Program): Promise<Results> {
     using tape = new tf.GradientTape();
     const sources = inputs.filter(isSource);
     tape.watch(sources);
-    const losses = lossOf(await f());
+    const losses = lossOf(await f.later());
     return await valuesOf(tape.gradient(losses, sources) as (tf.Tensor | null)[]);
   });
 }
@@ -164,6 +165,41 @@ function session(shapes: Shapes, differentiates: boolean, imports = false): Mode
   };
 }
 
+/** A session on a graph that calls a function, in which the program's changes of variables are in order. */
+function sessionOfCall(differentiates: boolean): Mode["run"] {
+  return async (program) => {
+    using _scope = tf.scope();
+    const graph = new tf.Graph(), arrays = inputArrays(program);
+    const { inputs, fetches, initializer } = graph.asDefault(() => {
+      const inputs = program.inputs.map(({ dtype, shape, variable }, i) =>
+        variable
+          ? tf.variable(tf.tensor(arrays[i]!)) as unknown as tf.Tensor
+          : tf.placeholder(dtype, shape)
+      );
+      const body = differentiates ? gradientOf(program) : bodyOf(program);
+      // A session runs what a fetch needs: one result of a call needs all of it.
+      const fn = (...xs: tf.Tensor[]): (tf.Tensor | null)[] => [...body(...xs), tf.constant(1)];
+      const fetches = functionOf(program, fn, { inputs, shapes: "known" }).now();
+      return { inputs, fetches, initializer: tf.compat.v1.globalVariablesInitializer() };
+    });
+    await using sess = new tf.Session({ graph });
+    await sess.run(initializer as never);
+    const isVariable = (x: unknown): boolean => x instanceof tf.Variable;
+    const feeds = new Map(
+      inputs.map((x, i) => [x, arrays[i]!] as const).filter(([x]) => !isVariable(x)),
+    );
+    const read = async (list: readonly tf.Tensor[]): Promise<Results> => {
+      const found: unknown[] = await sess.run(list as never, { feeds: feeds as never }) as never;
+      return list.map((t, i) => valueOf(found[i], t.dtype));
+    };
+    const found = (await read(fetches.filter((t) => t !== null))).values();
+    const results = fetches.slice(0, -1).map((t) => t && found.next().value!);
+    return changesVariables(program)
+      ? [...results, ...await read(inputs.filter(isVariable))]
+      : results;
+  };
+}
+
 function gradientsOf(ys: tf.Tensor[], xs: tf.Tensor[]): (tf.Tensor | null)[] {
   return ys.length === 0 ? xs.map(() => null) : tf.gradients(ys, xs) as (tf.Tensor | null)[];
 }
@@ -188,11 +224,10 @@ export async function onDevice<R>(device: string, run: () => Promise<R>): Promis
 /** With what modes are compared. */
 export const REFERENCES: Readonly<Record<Mode["like"], Mode["run"]>> = { eager, gradient };
 
-/** True where a program changes variables, which nothing orders in a graph, or a script of it reads them unseen. */
-function needsVariables(program: Program): boolean {
+/** True where a script of a program reads variables unseen. */
+function readsUnseen(program: Program): boolean {
   return program.lines.some(({ code, operands }) =>
-    code.includes(".assign") ||
-    (code.includes("pyFunction") && operands.some((o) => program.inputs[o]?.variable))
+    code.includes("pyFunction") && operands.some((o) => program.inputs[o]?.variable)
   );
 }
 
@@ -206,7 +241,9 @@ export function modesFor(program: Program, device: string): Mode[] {
     ...both("function", (g) => compiled("known", g)),
     ...both("function of unknown dims", (g) => compiled("unknown dims", g)),
     ...both("function of unknown rank", (g) => compiled("unknown rank", g)),
-    ...(needsVariables(program) ? [] : [
+    // Nothing orders the changes of variables in a graph.
+    ...(changesVariables(program) ? both("session of a call", sessionOfCall) : []),
+    ...(changesVariables(program) || readsUnseen(program) ? [] : [
       ...both("session", (g) => session("known", g)),
       ...both("session of unknown rank", (g) => session("unknown rank", g)),
       { name: "session of a file", like: "eager" as const, run: session("known", false, true) },

@@ -82,23 +82,6 @@ export const SCRIPTS: readonly Template[] = [
   ],
 ];
 
-/** Variables that are read and changed. */
-export const VARIABLES: readonly Template[] = [
-  ["w:variable", "tf.identity($w)", 2],
-  ["w:variable x=w", "tf.mul($w, $x)", 2],
-  ["w:variable x=w", "($w.assignAdd($x), tf.identity($w))"],
-  ["w:variable x=w", "($w.assign(tf.mul($x, 0.5)), tf.add($w, $x))"],
-  ["w:variable x=w", "tf.cond(tf.greater(tf.sum($x), 0), () => tf.add($w, $x), () => tf.sin($w))"],
-  [
-    "w:variable x=w",
-    'tf.whileLoop((i) => tf.less(i, 2), (i, a) => [tf.add(i, 1), tf.mul(#expr(a, a), $w)], [tf.constant(0, "int32"), $x])[1]',
-  ],
-  [
-    "w:variable x=w",
-    'tf.pyFunction((a) => tf.mul($w, #expr(a, a)), [$x], tf.TensorSpec(null, "float32"))',
-  ],
-];
-
 /** Lists and composite values. */
 export const COMPOSITES: readonly Template[] = [
   [

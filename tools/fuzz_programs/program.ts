@@ -116,11 +116,19 @@ export function programText(program: Program, mode: string, device: string): str
     `};`,
     ...(mode.startsWith("gradient") ? [GRADIENT] : []),
     `const f = ${mode.startsWith("gradient") ? "gradient" : "program"};`,
-    `const show = (list: any[]) => list.forEach((t) => console.log(t && [t.dtype, t.shape, t.arraySync()]));`,
-    `show(f(...inputs()));`,
+    `const show = (run: any) => {`,
+    `  const xs = inputs(), results = run(...xs), variables = xs.filter((x) => x instanceof tf.Variable);`,
+    `  for (const t of [...results, ...variables]) console.log(t && [t.dtype, t.shape, t.arraySync()]);`,
+    `};`,
+    `show(f);`,
     `const specs = inputs().map((x) => tf.TensorSpec(${shape}, x.dtype));`,
-    ...(mode.includes("session") ? [SESSION] : [COMPILED, `show(compiled(...inputs()));`]),
+    ...(mode.includes("session") ? [SESSION] : [COMPILED, `show(compiled);`]),
   ].join("\n");
+}
+
+/** True where a program changes variables: their last values are results, too. */
+export function changesVariables({ lines }: Program): boolean {
+  return lines.some(({ code }) => /\.(assign|scatter)/.test(code));
 }
 
 /** Returns the part of the program that its outputs need, renumbered. Of unread inputs one may stay. */

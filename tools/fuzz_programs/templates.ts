@@ -35,6 +35,7 @@ export const CLASSES: Readonly<Record<string, (v: ValueType) => boolean>> = {
   bool: ({ dtype }) => dtype === "bool",
   complex: ({ dtype }) => dtype === "complex64",
   variable: ({ variable }) => variable === true,
+  table: ({ variable, shape }) => variable === true && shape.length > 0 && shape[0]! > 0,
   matrices: ({ dtype, shape }) => isFloat(dtype) && shape.length >= 2,
   attended: ({ dtype, shape }) => isFloat(dtype) && shape.length >= 3 && shape.length <= 4,
   image: ({ dtype, shape }) => isFloat(dtype) && shape.length === 4 && shape[3] === 2,
@@ -50,7 +51,11 @@ export const NEW_DTYPE: Readonly<Record<string, string>> = {
   bool: "bool",
   complex: "complex64",
   variable: "float32",
+  table: "float32",
 };
+
+/** The classes of which all values are variables. */
+export const VARIABLE_CLASSES: ReadonlySet<string | null> = new Set(["variable", "table"]);
 
 /** The shape that a new input for a class gets. */
 export const NEW_SHAPE: Readonly<Record<string, readonly number[]>> = {
@@ -60,6 +65,7 @@ export const NEW_SHAPE: Readonly<Record<string, readonly number[]>> = {
   image: [1, 3, 4, 2],
   rows: [3, 2],
   vector: [3],
+  table: [3, 2],
 };
 
 /** One operand of a template. */
