@@ -5,6 +5,7 @@ import { exists, read } from "../tools/files.ts";
 import { instrument } from "../tools/mutate/instrument.ts";
 import { applyMutant, judge } from "../tools/mutate/judge.ts";
 import { findMutants, keyOf, type MutantKey } from "../tools/mutate/mutants.ts";
+import type { Learnt } from "../tools/mutate/near_runner.ts";
 import { order, readDiff } from "../tools/mutate/sample.ts";
 import { withSwitches } from "../tools/mutate/switches.ts";
 import type { KnownTest } from "../tools/mutate/coverage.ts";
@@ -128,11 +129,15 @@ Deno.test("order() is decided by the seed and the lines' texts, changed lines fi
 Deno.test("a process of mutants says which file it cannot load and in which test it ended", async () => {
   const folder = await Deno.makeTempDir();
   try {
-    const run = async (text: string, leftOut: readonly string[] = []): Promise<string[]> => {
+    const none: Learnt = { usual: {}, reached: {} };
+    const run = async (
+      text: string,
+      { leftOut = [], learnt = none }: { leftOut?: readonly string[]; learnt?: Learnt } = {},
+    ): Promise<string[]> => {
       await Deno.writeTextFile(`${folder}/a_test.ts`, text);
       const task = {
         ...{ files: [`file://${folder}/a_test.ts`], mutants: [], fromStart: false, tests: null },
-        ...{ leftOut, learnt: null, budgetMs: 1e3, longestMs: 1e3 },
+        ...{ leftOut, learnt, budgetMs: 1e3, longestMs: 1e3 },
       };
       await Deno.writeTextFile(`${folder}/task.json`, JSON.stringify(task));
       const { stdout } = await new Deno.Command(Deno.execPath(), {
@@ -148,7 +153,10 @@ Deno.test("a process of mutants says which file it cannot load and in which test
     assertEquals(await run("throw new Error('broken')"), ["loading", "unloadable Error: broken"]);
     assertEquals(await run(ends), ["loading", "loaded", "testing ends"]);
     const rest = ["loading", "loaded", "testing passes", "test passes", "ready"];
-    assertEquals(await run(ends, ["ends"]), rest);
+    assertEquals(await run(ends, { leftOut: ["ends"] }), rest);
+    // What an earlier process learnt is not asked again.
+    const learnt = { usual: { passes: 1 }, reached: {} };
+    assertEquals(await run(ends, { leftOut: ["ends"], learnt }), ["loading", "loaded", "ready"]);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -86,12 +86,15 @@ async function main(args: string[]): Promise<number> {
   }
 
   if (values.near !== undefined) {
-    const start = performance.now(), found: Verdict[] = [];
+    const start = performance.now(), known = new Map<Mutant, Verdict>();
+    if (values.again && values.json !== undefined) remember(values.json, sample, known);
+    const found = [...known.values()].filter((verdict) => !isSurvivor(verdict));
+    const left = sample.filter((mutant) => !found.some((verdict) => verdict.mutant === mutant));
     const files = values.near.flatMap((path) =>
       path.endsWith(".ts") ? [path] : list(path, "_test.ts")
     );
     if (files.length === 0) throw new Error(`There are no tests in ${values.near.join(", ")}`);
-    await judgeNear(sample, {
+    await judgeNear(left, {
       files,
       budgetMs,
       isOnGpu: values.device !== "cpu",

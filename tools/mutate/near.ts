@@ -9,7 +9,7 @@
 import { NPM_ONLY_IMPORT_MAP } from "../jsr.ts";
 import type { Verdict } from "./judge.ts";
 import type { Mutant } from "./mutants.ts";
-import type { Learnt, Message, Task } from "./near_runner.ts";
+import type { Message, Task } from "./near_runner.ts";
 import { withSwitches } from "./switches.ts";
 import { Workspace } from "./workspace.ts";
 
@@ -54,11 +54,14 @@ class Near {
   readonly #waiting: number[];
   /** Mutants that need a process of their own. */
   readonly #alone = new Set<number>();
-  /** Tests in which a process ended that was to learn of them. */
+  /** Tests that fail or take too long as they are, and those in which a process ended that was to learn of them. */
   readonly #leftOut: string[] = [];
   /** The end of what a process wrote about itself. */
   #lastWords = "";
-  #learnt: Learnt | null = null;
+  /** Findings about the tests, of all processes: each goes on where the one before ended. */
+  readonly #usual: Record<string, number> = {};
+  readonly #reached: Record<number, string[]> = {};
+  #isReady = false;
   #loaded: readonly number[] = [];
   #started = performance.now();
 
@@ -77,19 +80,18 @@ class Near {
   /** Tries the waiting mutants in one process, as far as it goes. */
   async #together(): Promise<void> {
     const waiting = this.#waiting;
-    let trying = -1, tests = 0, testing: string | null = null, place = "no file of tests";
+    let trying = -1, testing: string | null = null, place = "no file of tests";
     const each = (message: Message): void => {
       if (message.kind === "loading") place = message.file;
       else if (message.kind === "unloadable") place = `${message.file}: ${message.error}`;
       else if (message.kind === "testing") testing = message.name;
       else if (message.kind === "test") {
         testing = null;
-        tests++;
-        if (!message.passed) this.#options.say(`left out, as it fails: ${message.name}`);
+        this.#learn(message);
       } else if (message.kind === "loaded") this.#loaded = message.reached;
       else if (message.kind === "ready") {
-        this.#learnt = message;
-        this.#options.say(`${tests} tests, ${Object.keys(message.reached).length} mutants reached`);
+        if (!this.#isReady) this.#tellLearnt();
+        this.#isReady = true;
       } else if (message.kind === "trying") {
         trying = message.mutant;
         this.#started = performance.now();
@@ -104,7 +106,7 @@ class Near {
       { files, mutants: waiting, fromStart: false, tests: null },
       each,
     );
-    if (this.#learnt === null) {
+    if (!this.#isReady) {
       if (testing === null) {
         throw new Error(`The tests could not be loaded: ${place}\n${this.#lastWords}`);
       }
@@ -116,6 +118,21 @@ class Near {
     // The mutant ended the process, or did not end itself.
     waiting.splice(waiting.indexOf(trying), 1);
     this.#tell(trying, { status: isEnded ? "killed" : "hung", by: null, tests: 0 });
+  }
+
+  #learn({ name, ms, passed, reached }: Extract<Message, { kind: "test" }>): void {
+    if (!passed || ms > LONGEST_MS) {
+      this.#leftOut.push(name);
+      if (!passed) this.#options.say(`left out, as it fails: ${name}`);
+      return;
+    }
+    this.#usual[name] = ms;
+    for (const mutant of reached) (this.#reached[mutant] ??= []).push(name);
+  }
+
+  #tellLearnt(): void {
+    const [tests, mutants] = [this.#usual, this.#reached].map((known) => Object.keys(known).length);
+    this.#options.say(`${tests} tests, ${mutants} mutants reached`);
   }
 
   #take({ mutant, status, by, tests }: Extract<Message, { kind: "tried" }>): void {
@@ -133,13 +150,13 @@ class Near {
 
   /** The tests that reach a mutant. */
   #testsOf(mutant: number): readonly string[] {
-    return this.#learnt?.reached[mutant] ?? [];
+    return this.#reached[mutant] ?? [];
   }
 
   /** The quickest tests, as many as a mutant's budget is for. */
   #quickest(): string[] {
     let left = this.#options.budgetMs;
-    return Object.entries(this.#learnt?.usual ?? {}).sort(([, a], [, b]) => a - b)
+    return Object.entries(this.#usual).sort(([, a], [, b]) => a - b)
       .filter(([, ms]) => (left -= ms) > 0).map(([name]) => name);
   }
 
@@ -188,7 +205,7 @@ class Near {
           ...task,
           files,
           leftOut: this.#leftOut,
-          learnt: this.#learnt,
+          learnt: { usual: this.#usual, reached: this.#reached },
           budgetMs,
           longestMs: LONGEST_MS,
         } satisfies Task,

@@ -15,10 +15,10 @@ export interface Task {
   readonly fromStart: boolean;
   /** Names of the tests that run, null for all. */
   readonly tests: readonly string[] | null;
-  /** Names of tests that do not run, as a process ended in them. */
+  /** Names of tests that do not run: those that fail or take too long, and those in which a process ended. */
   readonly leftOut: readonly string[];
-  /** Findings of an earlier process about the tests; null where this one is to run them first. */
-  readonly learnt: Learnt | null;
+  /** Findings of earlier processes; this one first runs the tests of which they know nothing. */
+  readonly learnt: Learnt;
   /** Milliseconds of tests for one mutant. */
   readonly budgetMs: number;
   /** Longer tests are left out. */
@@ -38,9 +38,16 @@ export type Message =
   | { readonly kind: "loading"; readonly file: string }
   | { readonly kind: "unloadable"; readonly file: string; readonly error: string }
   | { readonly kind: "testing"; readonly name: string }
-  | { readonly kind: "test"; readonly name: string; readonly ms: number; readonly passed: boolean }
+  | {
+    readonly kind: "test";
+    readonly name: string;
+    readonly ms: number;
+    readonly passed: boolean;
+    /** The mutants whose places it reaches. */
+    readonly reached: readonly number[];
+  }
   | { readonly kind: "loaded"; readonly reached: readonly number[] }
-  | ({ readonly kind: "ready" } & Learnt)
+  | { readonly kind: "ready" }
   | { readonly kind: "trying"; readonly mutant: number }
   | {
     readonly kind: "tried";
@@ -63,12 +70,15 @@ class Runner {
   readonly #task: Task;
   readonly #tests: Test[] = [];
   readonly #reached = new Set<number>();
-  #usual = new Map<string, number>();
-  #met = new Map<number, readonly string[]>();
+  readonly #usual: Map<string, number>;
+  readonly #met: Map<number, readonly string[]>;
   #active = -1;
 
   constructor(task: Task) {
     this.#task = task;
+    const { usual, reached } = task.learnt;
+    this.#usual = new Map(Object.entries(usual));
+    this.#met = new Map(Object.entries(reached).map(([n, names]) => [Number(n), names]));
     if (task.fromStart) this.#active = task.mutants[0]!;
     (globalThis as Anything).__weftSwitch = (n: number): boolean => {
       this.#reached.add(n);
@@ -109,34 +119,25 @@ class Runner {
         tests: this.#tests.length,
       });
     }
-    if (this.#task.learnt === null) await this.#learn();
-    else {
-      const { usual, reached } = this.#task.learnt;
-      this.#usual = new Map(Object.entries(usual));
-      this.#met = new Map(Object.entries(reached).map(([n, names]) => [Number(n), names]));
-    }
+    await this.#learn();
     for (const [i, mutant] of mutants.entries()) {
       if (!await this.#try(mutant, i === 0)) return;
     }
   }
 
-  /** Runs each test as it is, and learns which places it reaches. */
+  /** Runs each test that is not known as it is, and learns which places it reaches. */
   async #learn(): Promise<void> {
-    for (const test of this.#tests) {
+    for (const test of this.#tests.filter(({ name }) => !this.#usual.has(name))) {
       this.#reached.clear();
       say({ kind: "testing", name: test.name });
       const start = performance.now(), passed = await passes(test, LEARN_MS) === true;
       const ms = performance.now() - start;
-      say({ kind: "test", name: test.name, ms, passed });
+      say({ kind: "test", name: test.name, ms, passed, reached: [...this.#reached] });
       if (!passed || ms > this.#task.longestMs) continue;
       this.#usual.set(test.name, ms);
       for (const n of this.#reached) this.#met.set(n, [...this.#met.get(n) ?? [], test.name]);
     }
-    say({
-      kind: "ready",
-      usual: Object.fromEntries(this.#usual),
-      reached: Object.fromEntries(this.#met),
-    });
+    say({ kind: "ready" });
   }
 
   /** Tries one mutant. False where the process is of no more use. */
