@@ -8,7 +8,7 @@ import * as tf from "@weft/weft";
 import { type Value, valuesOf } from "./compare.ts";
 import { changesVariables, inputArrays, type Program } from "./program.ts";
 
-/** The results of a program, or gradients with respect to its float32 inputs, and what became of variables that it changes. */
+/** The results of a program, or gradients with respect to its float32 inputs, and the last values of variables where it changes any. */
 export type Results = readonly (Value | null)[];
 
 /** New inputs: tensors, and variables, which a run may change. */

@@ -7,7 +7,7 @@
 
 import type { Template } from "./templates.ts";
 
-/** What passes over transpositions and views move. */
+/** Lines that passes over transpositions and views move. */
 const TURNS: readonly Template[] = [
   ["x:any y=x", "tf.transpose(tf.concat([tf.transpose($x), tf.transpose($y)], #axis(x)))"],
   ["x:number", "tf.transpose(tf.pad(tf.transpose($x), #paddings(x).reverse(), 1))"],

@@ -24,7 +24,7 @@ export interface Mutant {
   readonly nth: number;
 }
 
-/** What tells a mutant from others, wherever its line is; without `nth` it is the first that reads so. */
+/** The part of a mutant that tells it from others, wherever its line is; without `nth` it is the first that reads so. */
 export type MutantKey = Pick<Mutant, "file" | "text" | "original" | "mutated"> & { nth?: number };
 
 /** Makes one text of a key. */
