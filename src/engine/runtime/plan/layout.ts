@@ -15,7 +15,9 @@ export interface Work {
   /** Filled and passed to the kernel at each run. */
   readonly args: (DeviceBuffer | undefined)[];
   /** The form of the variable that it reads; null if it reads none that it would copy. */
-  readonly form: VariableForm | null;
+  form: VariableForm | null;
+  /** The forms in which all readers have its result, if each can keep one: then it need not run. Empty for none. */
+  serves: readonly VariableForm[];
   /** Registers of the results. */
   readonly to: readonly number[];
   /** Registers that are not read after this kernel. */

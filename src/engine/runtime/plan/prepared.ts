@@ -68,6 +68,14 @@ function keptForm(wanted: VariableForm): DeviceBuffer | undefined {
   wanted.version = state.version;
 }
 
+/** True where each form is kept with its variable, whose value has not changed since the last run. */
+function areKept(forms: readonly VariableForm[]): boolean {
+  for (const { state, form, version } of forms) {
+    if (version !== state.version || state.form(form) === undefined) return false;
+  }
+  return forms.length > 0;
+}
+
 /** Makes a runner that returns the memory of the argument that the kernel changes. */
 function ontoRunner({ onto }: PreparedKernel): Pick<PreparedKernel, "run"> {
   const { input, run } = onto!;
@@ -229,7 +237,11 @@ export class Prepared {
         if (isArray && isRead) buffers[slot] = device.upload(inputs[i] as NdArray);
       }
       for (; done < work.length; done++) {
-        const { step, kernel, from, onto, args, form, to, frees, drops } = work[done];
+        const { step, kernel, from, onto, args, form, serves, to, frees, drops } = work[done];
+        if (areKept(serves)) {
+          buffers[to[0]] = undefined;
+          continue;
+        }
         for (let i = 0; i < from.length; i++) if (from[i] >= 0) args[i] = buffers[from[i]];
         const kept = form === null ? undefined : keptForm(form);
         if (kept !== undefined) args[form!.form.input] = kept;
@@ -244,7 +256,10 @@ export class Prepared {
           to.map((r) => specs[r]),
         );
         for (let i = 0; i < to.length; i++) buffers[to[i]] = made[i];
-        for (let i = 0; i < frees.length; i++) device.free(buffers[frees[i]], specs[frees[i]]);
+        for (let i = 0; i < frees.length; i++) {
+          // A kernel that need not run made nothing.
+          if (buffers[frees[i]] !== undefined) device.free(buffers[frees[i]], specs[frees[i]]);
+        }
         if (slots !== null) { for (let i = 0; i < drops.length; i++) slots.drop(drops[i]); }
       }
     } catch (e) {
@@ -301,7 +316,9 @@ export class Prepared {
       for (const r of to) live.add(r);
       for (const r of frees) live.delete(r);
     }
-    for (const r of live) device.free(this.#buffers[r], specs[r]);
+    for (const r of live) {
+      if (this.#buffers[r] !== undefined) device.free(this.#buffers[r], specs[r]);
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 /** Lays out a segment for concrete specs: the kernels, their registers, and the points where values are freed. */
-import type { Device, DeviceBuffer, KernelForm } from "../../core/device.ts";
+import type { Device, DeviceBuffer, KernelForm, PreparedKernel } from "../../core/device.ts";
 import { ResourceExhaustedError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import type { OpDef } from "../../core/op.ts";
@@ -18,6 +18,7 @@ import type { Plan, PlanStep } from "./plan.ts";
 import { CONSTANT, type Slots } from "./slots.ts";
 import type { Layout, Load, Output, Owner, Store, Value, VariableForm, Work } from "./layout.ts";
 import { launchOf } from "./step_launches.ts";
+import { type Turned, turnedBy, turnedForm } from "./turned_variables.ts";
 import { type EagerTensor, isEager } from "../eager/tensor.ts";
 import { VariableHandle, type VariableState } from "../variables/variable_state.ts";
 
@@ -82,6 +83,8 @@ class Registers {
   readonly #loads: Load[] = [];
   readonly #values = new Map<VariableState, Value>();
   readonly #assigned = new Set<VariableState>();
+  /** Transposed values of variables, by register. */
+  readonly #turned = new Map<number, Turned>();
   /** Next register that is no slot's. */
   #next: number;
 
@@ -117,28 +120,36 @@ class Registers {
 
   #addWork(
     step: PlanStep,
-    { kernel, hosts }: Launch,
+    launch: Launch,
     { from, to }: Pick<Work, "from" | "to">,
   ): boolean {
+    const { kernel, hosts } = launch, { device } = this.#context;
     if (kernel === null || kernel.dynamic) return false;
     const { form } = kernel, made = form && this.#constantIn(from[form.input], form);
     const isPlaced = (slot: number, i: number): boolean =>
       hosts[i] !== undefined || made !== undefined && i === form!.input ||
       this.#placeConstant(slot);
     if (!from.every(isPlaced)) return false;
-    this.#work.push({
+    const work: Work = {
       step,
       kernel: made === undefined ? kernel : { name: kernel.name, run: form!.run },
       from: from.map((slot, i) => {
         return hosts[i] || (made !== undefined && i === form!.input) ? -1 : this.#register(slot);
       }),
       args: from.map((_, i) => (i === form?.input ? made : undefined)),
-      form: form && made === undefined ? this.#variableForm(from[form.input], form) : null,
+      form: made === undefined ? this.#variableForm(from, kernel) : null,
+      serves: [],
       onto: -1,
       to,
       frees: [],
       drops: [],
-    });
+    };
+    this.#work.push(work);
+    const source = hosts[0] === undefined ? this.#loadAt(from[0]) : null;
+    const turned = device.sequence
+      ? null
+      : turnedBy(work, launch, source && { ...source, spec: this.#specs[from[0]] });
+    if (turned !== null) this.#turned.set(to[0], turned);
     return true;
   }
 
@@ -155,11 +166,37 @@ class Registers {
   }
 
   /** Returns the form of a variable that is read before it is assigned; null for everything else. */
-  #variableForm(slot: number, form: KernelForm): VariableForm | null {
-    if (form.differs) return null;
+  #variableForm(from: readonly number[], kernel: PreparedKernel): VariableForm | null {
+    const { form } = kernel;
+    if (form && !form.differs) {
+      const load = this.#loadAt(from[form.input]);
+      if (load !== null) return { state: load.state, form, version: -1 };
+    }
+    const input = from.findIndex((slot) => this.#turned.has(this.#register(slot)));
+    if (input < 0) return null;
+    return turnedForm(this.#turned.get(this.#register(from[input]))!, kernel, {
+      input,
+      device: this.#context.device,
+    });
+  }
+
+  /** Returns the read of a variable whose value is in a register; null for other values. */
+  #loadAt(slot: number): Load | null {
     const register = this.#register(slot);
-    const load = this.#loads.find((l) => l.register === register);
-    return load === undefined ? null : { state: load.state, form, version: -1 };
+    return this.#loads.find((l) => l.register === register) ?? null;
+  }
+
+  /** Lets transpositions rest whose results all readers keep, and takes the forms of the others' results away. */
+  #settleTurned(leaving: ReadonlySet<number>): void {
+    for (const [register, { work: by, state }] of this.#turned) {
+      const readers = this.#work.filter((w) => w.from.includes(register));
+      const isForm = (w: Work): boolean =>
+        w.form?.state === state && w.from[w.form.form.input] === register;
+      const isAll = readers.length > 0 && !leaving.has(register) &&
+        readers.every((w) => isForm(w) && w.from.filter((r) => r === register).length === 1);
+      if (isAll) by.serves = readers.map((w) => w.form!);
+      else for (const w of readers) if (isForm(w)) w.form = null;
+    }
   }
 
   #addVariable(step: PlanStep, state: VariableState): boolean {
@@ -272,6 +309,7 @@ class Registers {
       ...assigned.map((state) => this.#values.get(state)!.register),
     ]);
 
+    this.#settleTurned(leaving);
     const later = readsLater(plan, steps);
     const lastOf = (register: number): Work | undefined =>
       leaving.has(register) ? undefined : lastAt.get(register);
