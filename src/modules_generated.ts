@@ -153,6 +153,7 @@ import "./engine/runtime/variables/variable_state.ts";
 import "./engine/runtime/variables/variable_ops.ts";
 import "./engine/runtime/plan/slots.ts";
 import "./engine/runtime/plan/step_launches.ts";
+import "./engine/runtime/plan/turned_variables.ts";
 import "./engine/runtime/plan/segment_layout.ts";
 import "./engine/runtime/plan/prepared.ts";
 import "./engine/runtime/plan/segment.ts";
