@@ -4,10 +4,22 @@
  */
 import { apply } from "../core/apply.ts";
 import { lookupOp, type OpDef } from "../core/op.ts";
+import { isConcrete } from "../core/shape.ts";
+import { broadcastTo } from "../ops/array/repeat.ts";
+import { intVector } from "../ops/input.ts";
 import { ARRAY_RULES } from "./rules_arrays.ts";
-import { along, direct, everyBatched, folded, foldedOfShape, onlyFirst } from "./rules_common.ts";
+import {
+  along,
+  alongBoth,
+  direct,
+  everyBatched,
+  folded,
+  foldedOfShape,
+  onlyFirst,
+} from "./rules_common.ts";
+import { IMAGE_RULES } from "./rules_images.ts";
 import { INDEX_RULES } from "./rules_indices.ts";
-import { batchedOf, rowRank, type Rule, withRowRank } from "./values.ts";
+import { batchedOf, rowRank, type Rule, withRowRank, withRows } from "./values.ts";
 
 /** Rows of a pointwise op line up behind their own axis. */
 const pointwise: Rule = ({ def, attrs, inputs, rows }) => {
@@ -24,6 +36,17 @@ const pointwise: Rule = ({ def, attrs, inputs, rows }) => {
     attrs,
   );
 };
+
+/** The same for an op that takes scalars beside tensors of one shape. */
+const ofOneShape: Rule = ({ def, attrs, inputs, results: [to], rows }) => {
+  if (!to || !isConcrete(to)) return null;
+  const all = withRows(intVector(to), rows);
+  return apply(def, inputs.map((v) => broadcastTo(withRowRank(v, to.length), all)), attrs);
+};
+
+/** Systems of each row; the regularizer, a scalar, is the same for all. */
+const solvedLs: Rule = ({ def, attrs, inputs: [a, b, l2], rows }) =>
+  l2.batched ? null : apply(def, [batchedOf(a, rows), batchedOf(b, rows), l2.all], attrs);
 
 /** A product of two matrices becomes one of batches of matrices. */
 const product: Rule = ({ def, attrs, inputs }) => {
@@ -51,6 +74,7 @@ const einsum: Rule = ({ def, attrs, inputs }) => {
 const RULES: Readonly<Record<string, Rule>> = {
   ...ARRAY_RULES,
   ...INDEX_RULES,
+  ...IMAGE_RULES,
   Einsum: einsum,
   MatMul: product,
   BatchMatMul: product,
@@ -59,23 +83,36 @@ const RULES: Readonly<Record<string, Rule>> = {
   ...named("Softmax LogSoftmax _SoftmaxGrad _LogSoftmaxGrad", everyBatched, 1),
   ...named("_LayerNorm", onlyFirst, 1),
   ...named("FFT IFFT RFFT IRFFT _RFFTAdjoint _IRFFTAdjoint TopKV2 _WindowSum", onlyFirst, 1),
-  ...named("Cholesky MatrixInverse MatrixDeterminant LogMatrixDeterminant Qr Svd Eig", direct, 2),
+  ...named(
+    "Cholesky MatrixInverse MatrixDeterminant LogMatrixDeterminant Qr Svd Eig _EigLeft",
+    direct,
+    2,
+  ),
   ...named("SelfAdjointEigV2 Lu MatrixBandPart _MatrixExponential", onlyFirst, 2),
   _Pick: everyBatched,
+  ...named("LowerBound UpperBound", everyBatched, 1),
   ...named("MatrixTriangularSolve MatrixSolve Cross", everyBatched),
-  Cumsum: along(1),
-  Cumprod: along(1),
+  MatrixSolveLs: solvedLs,
+  ...named("MatrixDiagPartV3", onlyFirst, 2),
+  // Elements by themselves, with kernels of their own.
+  Betainc: ofOneShape,
+  ...named("Igamma Igammac IgammaGradA Polygamma Zeta NextAfter", pointwise),
+  ...named("FakeQuantWithMinMaxArgs FakeQuantWithMinMaxVars", onlyFirst),
+  ...named("FakeQuantWithMinMaxVarsPerChannel", onlyFirst, 1),
+  FakeQuantWithMinMaxArgsGradient: everyBatched,
+  ...named("Cumsum Cumprod _Shift", along(1)),
+  _LinearScan: alongBoth,
   ArgMax: along(1),
   ArgMin: along(1),
-  // Images: the rows become more of them. Filters are the same for all rows.
-  Conv2D: folded([0]),
+  // Images: the rows become more of them. Filters are the same for all rows, but for those of IMAGE_RULES.
   Conv3D: folded([0]),
-  DepthwiseConv2dNative: folded([0]),
-  Dilation2D: folded([0]),
-  ...named("MaxPool AvgPool MaxPool3D LRN DepthToSpace SpaceToDepth", folded([0])),
+  ...named("MaxPool AvgPool MaxPool3D AvgPool3D LRN DepthToSpace SpaceToDepth", folded([0])),
   ...named("ResizeBilinear ResizeNearestNeighbor ResizeBicubic ResizeArea", folded([0])),
-  ...named("Conv2DBackpropInput Conv3DBackpropInputV2", foldedOfShape([2])),
-  DepthwiseConv2dNativeBackpropInput: foldedOfShape([2]),
+  ...named("ResizeNearestNeighborGrad ScaleAndTranslate RotateWithOffset RotateBack", folded([0])),
+  ...named("ResizeBilinearGrad ResizeBicubicGrad ScaleAndTranslateGrad", folded([0, 1])),
+  ...named("DrawBoundingBoxes DrawBoundingBoxesV2", folded([0, 1])),
+  ...named("Conv3DBackpropInputV2", foldedOfShape([2])),
+  ...named("_Attention LRNGrad", folded([0, 1, 2])),
   ...named("AvgPoolGrad AvgPool3DGrad", foldedOfShape([1])),
   ...named("SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits", folded([0, 1])),
   ...named("MaxPoolGrad MaxPoolGradGrad MaxPool3DGrad MaxPool3DGradGrad", folded([0, 1, 2])),

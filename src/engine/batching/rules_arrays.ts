@@ -1,13 +1,15 @@
 /** Rules for ops that look at shapes or move elements as a shape says: views, copies, joins, fills. */
 import { apply, apply1, type OpInput } from "../core/apply.ts";
+import type { DType } from "../core/dtype.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { type Attrs, lookupOp } from "../core/op.ts";
-import { isConcrete } from "../core/shape.ts";
+import { isConcrete, sizeOf } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { cast } from "../ops/array/cast.ts";
 import { slice } from "../ops/array/slice.ts";
 import { hostInts, reshape, shape, squeeze } from "../ops/array/view.ts";
 import { asTensor, intScalar, intVector } from "../ops/input.ts";
+import { diag, diagPart } from "../ops/linalg/diagonals.ts";
 import { prod } from "../ops/reduce/reduce.ts";
 import { along, onlyFirst } from "./rules_common.ts";
 import {
@@ -17,6 +19,7 @@ import {
   type RowCall,
   rowRank,
   rowShape,
+  type RowValue,
   type Rule,
   withRowRank,
   withRows,
@@ -33,13 +36,18 @@ function led(leads: Readonly<Record<number, readonly number[]>>): Rule {
   };
 }
 
-/** The shape of a row, as ops of the body read it: as many results with the rows before them. */
-function ofShape(read: (dims: OpInput) => Tensor): Rule {
-  return ({ inputs: [x], attrs, rows }) => {
+/** Ops that tell the shape of a row, which all rows share: their result is no batch. */
+export const SHAPE_RULES: Readonly<Record<string, (x: RowValue, type?: DType) => Tensor>> = {
+  Shape: ofShape((dims) => asTensor(dims)),
+  Rank: ofShape((dims) => asTensor(intScalar(dims.shape![0]!))),
+  Size: ofShape((dims) => prod(asTensor(dims))),
+};
+
+function ofShape(read: (dims: OpInput) => Tensor): (x: RowValue, type?: DType) => Tensor {
+  return (x, type = "int32") => {
     const known = rowShape(x);
     const dims = known && isConcrete(known) ? intVector(known) : slice(shape(x.all), [1], [-1]);
-    const value = cast(read(dims), attrs.out_type ?? "int32");
-    return [batchedOf({ all: value, batched: false }, rows)];
+    return cast(read(dims), type);
   };
 }
 
@@ -157,6 +165,20 @@ const padded: Rule = ({ def, attrs, inputs: [x, paddings, ...rest] }) => {
   return apply(def, [x.all, all, ...rest.map((v) => v.all)], attrs);
 };
 
+/** A diagonal of tensors is one of matrices, of the elements in their order. */
+function diagonal(of: "Diag" | "DiagPart"): Rule {
+  return ({ inputs: [x], rows }) => {
+    const known = rowShape(x);
+    if (known === null || !isConcrete(known) || x.all.dtype === "bool") return null;
+    const dims = of === "Diag" ? known : known.slice(0, known.length / 2);
+    const n = sizeOf(dims), all = asTensor(x.all), lead = rows.count ?? -1;
+    if (n === 0) return null;
+    return of === "Diag"
+      ? [reshape(diag(reshape(all, [lead, n])), [lead, ...dims, ...dims])]
+      : [reshape(diagPart(reshape(all, [lead, n, n])), [lead, ...dims])];
+  };
+}
+
 const drawn: Rule = ({ def, attrs, inputs: [dims, ...rest], rows }) => {
   if (dims.batched || rest.some((v) => v.batched)) return null;
   return apply(def, [withRows(dims.all, rows), ...rest.map((v) => v.all)], attrs);
@@ -173,9 +195,6 @@ export const ARRAY_RULES: Readonly<Record<string, Rule>> = {
   Reshape: reshaped,
   ExpandDims: expanded,
   Squeeze: squeezed,
-  Shape: ofShape((dims) => asTensor(dims)),
-  Rank: ofShape((dims) => asTensor(intScalar(dims.shape![0]!))),
-  Size: ofShape((dims) => prod(asTensor(dims))),
   Slice: led({ 1: [0], 2: [-1] }),
   StridedSlice: strided,
   StridedSliceGrad: stridedGradient,
@@ -188,6 +207,7 @@ export const ARRAY_RULES: Readonly<Record<string, Rule>> = {
   Pad: padded,
   PadV2: padded,
   MirrorPad: padded,
+  MirrorPadGrad: padded,
   ConcatV2: concatenated,
   Pack: ({ rows, ...call }) =>
     apply(
@@ -203,6 +223,8 @@ export const ARRAY_RULES: Readonly<Record<string, Rule>> = {
     call.inputs.every((v, i) => v.batched === (i === 0))
       ? apply(call.def, call.inputs.map((v) => v.all), axisAttr(call, "axis"))
       : null,
+  Diag: diagonal("Diag"),
+  DiagPart: diagonal("DiagPart"),
   MatrixDiagV3: (call) => call.inputs[0].batched ? onlyFirst(call) : null,
   MatrixSetDiagV3: (call) => call.inputs[2].batched ? null : everyBatchedBut(2, call),
   RandomUniform: drawn,

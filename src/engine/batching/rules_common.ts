@@ -3,7 +3,7 @@ import { apply } from "../core/apply.ts";
 import type { PartialShape } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { concat } from "../ops/array/join.ts";
-import { intVector } from "../ops/input.ts";
+import { intScalar, intVector } from "../ops/input.ts";
 import { mul } from "../ops/pointwise/arithmetic.ts";
 import {
   batchedOf,
@@ -38,6 +38,17 @@ export function along(at: number): Rule {
     return apply(def, given, attrs);
   };
 }
+
+/** Ops along an axis, input 2, of two inputs of one shape. */
+export const alongBoth: Rule = ({ def, attrs, inputs: [a, b, axis], rows }) => {
+  const [at] = knownInts(axis) ?? [];
+  if (at === undefined) return null;
+  return apply(
+    def,
+    [batchedOf(a, rows), batchedOf(b, rows), intScalar(at < 0 ? at : at + 1)],
+    attrs,
+  );
+};
 
 /** Ops on images: the rows of these inputs, and of the results, are joined with their first axis. */
 export function folded(places: readonly number[], known?: PartialShape): Rule {

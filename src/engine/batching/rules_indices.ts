@@ -1,5 +1,6 @@
 /** Rules for ops that read or write by index. */
 import { apply, apply1, type OpInput } from "../core/apply.ts";
+import { lookupOp } from "../core/op.ts";
 import { isConcrete } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { concat } from "../ops/array/join.ts";
@@ -7,7 +8,11 @@ import { range } from "../ops/array/ranges.ts";
 import { broadcastTo } from "../ops/array/repeat.ts";
 import { slice } from "../ops/array/slice.ts";
 import { reshape, shape } from "../ops/array/view.ts";
-import { castInput, intScalar, intVector } from "../ops/input.ts";
+import { asTensor, castInput, intScalar, intVector } from "../ops/input.ts";
+import { add, mul } from "../ops/pointwise/arithmetic.ts";
+import { less } from "../ops/pointwise/compare.ts";
+import { where } from "../ops/pointwise/select.ts";
+import { folded } from "./rules_common.ts";
 import {
   batchedOf,
   knownInts,
@@ -90,16 +95,52 @@ const scatteredOnto: Rule = ({ def, attrs, inputs: [x, indices, updates], rows }
   return places && apply(def, [batchedOf(x, rows), places, batchedOf(updates, rows)], attrs);
 };
 
-/** Segments by the same ids in each row. */
-const segments: Rule = ({ def, attrs, inputs: [data, ids, count] }) => {
-  const [n] = knownInts(count) ?? [];
-  if (n === undefined || !data.batched || ids.batched || rowRank(data) === null) return null;
-  const rank = rowRank(ids);
-  if (rank === null) return null;
-  // The rows become the last axis, which segments keep.
-  const last = rowRank(data)!;
-  const y = apply1(def, [moveAxis(data.all as Tensor, 0, last), ids.all, count.all], attrs);
+/** Segments of each row. By the same ids, the rows become the last axis, which segments keep; else each row has its own segments. */
+const segments: Rule = ({ def, attrs, inputs: [data, ids, count], rows }) => {
+  const rank = rowRank(ids), last = rowRank(data);
+  if (rank === null || last === null) return null;
+  if (!ids.batched) {
+    const given = count === undefined ? [ids.all] : [ids.all, count.all];
+    if (count?.batched) return null;
+    const y = apply1(def, [moveAxis(data.all as Tensor, 0, last), ...given], attrs);
+    return [moveAxis(y, y.staticShape!.length - 1, 0)];
+  }
+  const [n] = count === undefined ? [] : knownInts(count) ?? [];
+  const inner = rowShape(data)!.slice(rank);
+  if (n === undefined || rows.count === null || !isConcrete(inner)) return null;
+  const own = castInput(rowNumbers(rows, rank), ids.all.dtype), all = asTensor(ids.all);
+  // A negative id belongs to no segment.
+  const places = where(less(all, 0), all, add(all, mul(own, n)));
+  const y = apply1(def, [batchedOf(data, rows), places, intScalar(rows.count * n)], attrs);
+  return [reshape(y, [rows.count, n, ...inner])];
+};
+
+/** Segments of rows that indices pick, the same for all rows. */
+const pickedSegments: Rule = ({ def, attrs, inputs: [data, ...rest] }) => {
+  const last = rowRank(data);
+  if (last === null || rest.some((v) => v.batched)) return null;
+  const [y] = apply(def, [moveAxis(data.all as Tensor, 0, last), ...rest.map((v) => v.all)], attrs);
   return [moveAxis(y, y.staticShape!.length - 1, 0)];
+};
+
+/** Integers counted in each row. */
+const counted: Rule = ({ def, attrs, inputs: [x, size, weights], rows, results }) => {
+  const isPlain = !weights.batched && weights.all.shape?.[0] === 0;
+  if (rowRank(x) === 2 && def.name === "DenseBincount") {
+    return folded(isPlain ? [0] : [0, 2])({
+      def,
+      attrs,
+      inputs: [x, size, weights],
+      rows,
+      results,
+    });
+  }
+  if (rowRank(x) !== 1 || size.batched) return null;
+  return apply(lookupOp("DenseBincount")!, [
+    batchedOf(x, rows),
+    size.all,
+    isPlain ? weights.all : batchedOf(weights, rows),
+  ], { binary_output: attrs.binary_output ?? false });
 };
 
 /** Rules by op. */
@@ -110,8 +151,17 @@ export const INDEX_RULES: Readonly<Record<string, Rule>> = {
   ScatterNd: scattered,
   TensorScatterAdd: scatteredOnto,
   TensorScatterUpdate: scatteredOnto,
-  UnsortedSegmentSum: segments,
-  UnsortedSegmentMax: segments,
-  UnsortedSegmentMin: segments,
-  UnsortedSegmentProd: segments,
+  TensorScatterMax: scatteredOnto,
+  TensorScatterMin: scatteredOnto,
+  _TensorScatterMul: scatteredOnto,
+  ...Object.fromEntries(
+    ["Sum", "Max", "Min", "Prod", "Mean"].flatMap((how) => [
+      [`UnsortedSegment${how}`, segments],
+      [`Segment${how}`, segments],
+    ]),
+  ),
+  SparseSegmentSum: pickedSegments,
+  SparseSegmentMean: pickedSegments,
+  Bincount: counted,
+  DenseBincount: counted,
 };

@@ -1,27 +1,32 @@
 /** Runs the ops of a traced body for all rows at once, in the interpreter that is current: eager code or a graph. */
 import { apply, type OpInput } from "../core/apply.ts";
 import { handleOf, type Resource } from "../core/graph_node.ts";
-import type { NdArray } from "../core/nd_array.ts";
+import { NdArray } from "../core/nd_array.ts";
+import { isConcrete } from "../core/shape.ts";
+import { argOfInput } from "../core/op.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { FuncGraph } from "../graph/func_graph.ts";
 import type { Operation, SymbolicTensor } from "../graph/operation.ts";
 import { range } from "../ops/array/ranges.ts";
 import { reshape } from "../ops/array/view.ts";
 import { asTensor } from "../ops/input.ts";
+import { throughFloat32 } from "../ops/through_float32.ts";
+import { trace } from "../runtime/control/branch.ts";
 import { mapFn } from "../runtime/control/functional_ops.ts";
 import { device } from "../runtime/devices/devices.ts";
 import { callBatched } from "../script/batch.ts";
 import { isBatchable } from "../script/run_numpy_style.ts";
 import { acts } from "./differing.ts";
+import { SHAPE_RULES } from "./rules_arrays.ts";
 import { CONTROL_RULES } from "./rules_control.ts";
 import { ruleOf } from "./rules.ts";
-import type { Rows, RowValue } from "./values.ts";
+import { batchedOf, type Rows, rowShape, type RowValue } from "./values.ts";
 
-/** Output of the warnings, for tests. */
-export const loopWarning: { write: (text: string) => void } = {
+/** Output of the warnings, and the ops they have named, for tests. */
+export const loopWarning: { write: (text: string) => void; readonly named: Set<string> } = {
   write: (text) => console.warn(text),
+  named: new Set(),
 };
-const warned = new Set<string>();
 
 /** Runs the body of a function for all rows. `inputs` are the values of its arguments, `captured` of what it captures. */
 export function runRows(
@@ -67,11 +72,15 @@ function runOp(op: Operation, inputs: readonly RowValue[], rows: Rows): RowValue
   if (control !== undefined) return control({ op, inputs, rows, run: runRows, loop: inLoop });
   const isBatched = inputs.some((v) => v.batched);
   if (!isBatched && !acts(op)) return apply(def, inputs.map((v) => v.all), attrs).map(same);
+  if (Object.hasOwn(SHAPE_RULES, def.name)) {
+    return [same(SHAPE_RULES[def.name](inputs[0], attrs.out_type))];
+  }
   const results = op.outputs.map((t) => t.staticShape);
   const rule = ruleOf(def);
   const outputs = isBatched && isBatchable(attrs)
     ? callBatched(op, inputs.map((v) => asTensor(v.all)), inputs.map((v) => v.batched))
-    : rule?.({ def, attrs, inputs, results, rows }) ?? inLoop(op, inputs, rows);
+    : rule?.({ def, attrs, inputs, results, rows }) ?? inParts(op, inputs, rows) ??
+      inLoop(op, inputs, rows);
   return outputs.map((all) => ({ all, batched: true }));
 }
 
@@ -79,11 +88,39 @@ function same(all: Tensor): RowValue {
   return { all, batched: false };
 }
 
+/** Runs what an op without a rule is made of for all rows; null where it is not made of others, or acts. */
+function inParts(op: Operation, inputs: readonly RowValue[], rows: Rows): Tensor[] | null {
+  const { def, attrs } = op;
+  // An expansion may read extents, which are those of a row.
+  const known = inputs.map(rowShape);
+  if (def.expand === undefined || acts(op) || !known.every(isConcrete)) return null;
+  const { hostInputs = [], signature } = def;
+  const isRead = (i: number) =>
+    hostInputs.includes(signature.inputArgs[argOfInput(def, i, inputs.length)].name);
+  if (inputs.some((v, i) => isRead(i) && !(v.all instanceof NdArray))) return null;
+  const batched = inputs.filter((v) => v.batched);
+  const specs = inputs.flatMap((v, i) =>
+    v.batched ? [{ dtype: v.all.dtype, shape: known[i] }] : []
+  );
+  const { f: { graph } } = trace(
+    (...given) => {
+      const left = [...given];
+      const own = inputs.map((v): OpInput => v.batched ? left.shift()! : v.all);
+      const dtypes = op.outputs.map((t) => t.dtype);
+      return [...throughFloat32(def, own, attrs, dtypes) ?? def.expand!(own, attrs)];
+    },
+    specs,
+    def.name,
+  );
+  const captured = graph.captures.map(({ outer }) => same(outer));
+  return runRows(graph, batched, captured, rows).map((v) => batchedOf(v, rows));
+}
+
 /** Runs an op for each row by itself. A warning names it once, unless it has effects and so must run so. */
 function inLoop(op: Operation, inputs: readonly RowValue[], rows: Rows): Tensor[] {
   const { def, attrs } = op;
-  if (!acts(op) && !warned.has(def.name)) {
-    warned.add(def.name);
+  if (!acts(op) && !loopWarning.named.has(def.name)) {
+    loopWarning.named.add(def.name);
     loopWarning.write(
       `vmap has no rule for ${def.name}: node '${op.name}' runs in a loop over the rows`,
     );
