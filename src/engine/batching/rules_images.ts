@@ -156,7 +156,7 @@ function depthwise({ images, filter, sizes, gives = "image" }: {
   };
 }
 
-/** Where the filter is the same for all rows, they are more images. */
+/** Takes the rows as more images if they share the filter, else as that rule says. */
 function sharing(filter: number, shared: Rule, own: Rule): Rule {
   return (call) => (call.inputs[filter].batched ? own : shared)(call);
 }
