@@ -195,3 +195,55 @@ testOnDevices(
     }
   },
 );
+
+for (const axes of [1, 2, 3]) {
+  for (const [groups, isOne] of [[1, false], [1, true], [2, false], [4, false]] as const) {
+    const what = `${axes} axes in ${groups} groups with ${isOne ? "one scale" : "scales"}`;
+    testOnDevices(
+      `a filter of levels over ${what} is computed in the order of kernels`,
+      async () => {
+        const shape = [8, 4 / groups, 3, 2, 3].slice(0, 2 + axes);
+        const size = shape.reduce((a, b) => a * b, 1), inner = size / 8;
+        const levels = Uint8Array.from({ length: size }, (_, i) => (i * 37 + 11) % 251);
+        const scales = Array.from({ length: isOne ? 1 : 8 }, (_, i) => 0.01 * (i + 1));
+        const zeros = scales.map((_, i) => 120 + i), of = (i: number): number => isOne ? 0 : i;
+        const weights = Float32Array.from(levels, (v, i) => {
+          const channel = of(Math.floor(i / inner));
+          return Math.fround(v - zeros[channel]) * Math.fround(scales[channel]);
+        });
+        const dims = [2, 4, 6, 5, 4].slice(0, 2 + axes), out = ["n", 8, "a", "b", "c"];
+        const side = isOne ? [] : [8];
+        const io = {
+          inputs: [value("x", "float32", dims)],
+          outputs: [value("y", "float32", out.slice(0, 2 + axes))],
+        };
+        const conv = node("Conv", ["x", "w"], ["y"], { group: BigInt(groups) });
+        const m = await loadOnnx(model({
+          ...io,
+          nodes: [node("DequantizeLinear", ["q", "s", "z"], ["w"], { axis: 0n }), conv],
+          initialisers: [
+            tensor("q", shape, levels),
+            tensor("s", side, floats(...scales)),
+            tensor("z", side, Uint8Array.from(zeros)),
+          ],
+        }));
+        const plain = await loadOnnx(
+          model({ ...io, nodes: [conv], initialisers: [tensor("w", shape, weights)] }),
+        );
+        const x = tf.sin(tf.reshape(tf.range(0, dims.reduce((a, b) => a * b, 1)), dims));
+        for (let i = 0; i < 2; i++) {
+          const { y } = await m.run({ x }) as Record<string, tf.Tensor>;
+          const wanted = (await plain.run({ x })).y as tf.Tensor;
+          assertEquals(y.shape, wanted.shape);
+          const got = await y.data(), right = await wanted.data();
+          got.forEach((v, i) => assertAlmostEquals(Number(v), Number(right[i]), 1e-4));
+        }
+        // One for the image, one for the result.
+        const turns = m.graph.operations.filter((o) => o.type === "Transpose").length;
+        assertEquals(turns, 2);
+        m.dispose();
+        plain.dispose();
+      },
+    );
+  }
+}

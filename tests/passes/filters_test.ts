@@ -223,6 +223,9 @@ const KEPT: Readonly<
     (x) => tf.mul(tf.conv2d(x, filter(3, 3, 2, 5), 1, "same"), c(noise([5, 1]))),
   ],
   "a factor has more axes than the result": [(x) => tf.mul(conv(x), c(noise([1, 1, 1, 1, 4])))],
+  "a division only makes levels": [
+    (x) => tf.round(tf.div(conv(x), tf.constant([0.1, 0.2, 0.3, 0.4]))),
+  ],
   "a factor is not finite": [(x) => tf.mul(conv(x), tf.constant([1, Infinity, 2, NaN]))],
   "a variance is zero and there is no epsilon": [
     (x) => tf.mul(conv(x), tf.rsqrt(tf.constant([0, 1, 2, 3]))),

@@ -24,6 +24,8 @@ export interface LaterElements {
   readonly shape: readonly number[];
   /** Computes the elements. */
   make(): NdArray;
+  /** Computes the elements of a convolution's filter with its axes in another order, once for each. */
+  turned(order: readonly number[]): NdArray;
   /** Multiplies rows by the matrix without its elements; null where these are better. */
   times(x: Tensor): Tensor | null;
 }

@@ -7,12 +7,11 @@ import { InvalidArgumentError, UnimplementedError } from "../../engine/core/erro
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { sizeOf } from "../../engine/core/shape.ts";
 import { Tensor } from "../../engine/core/tensor.ts";
-import { isolated } from "../../engine/runtime/eager/isolated.ts";
-import * as tf from "./tf.ts";
 import { allNodes, type GraphNode, type OnnxGraph, opName } from "../file/graph.ts";
 import { inputsLast, resultLast } from "./channels_last.ts";
 import { followEntries, knownEntries } from "./entries.ts";
 import { NodeCall, type NodeSurroundings } from "./node_call.ts";
+import { onHost } from "./on_host.ts";
 import type { Lookup, OpEntry, Rule, RuleOutput } from "./rule.ts";
 import { Value } from "./value.ts";
 
@@ -242,21 +241,20 @@ function fold(
     for (const v of value.entries ?? []) made *= Math.max(1, Math.abs(v ?? 1));
   }
   if (made > MOST_FOLDED && entry.grows === true) return null;
-  return isolated({ device: "/CPU:0" }, () =>
-    tf.tidy(() => {
-      const around: NodeSurroundings = {
-        tensors: new Map(),
-        lasts: new Map(),
-        runGraph: frame.runGraph.bind(frame),
-      };
-      const results = listed(entry.rule!(new NodeCall(node, inputs, around)));
-      return results.map((r) => {
-        if (r === null) return null;
-        const value = valueOf(r);
-        if (value.kind !== "tensor" || value.isKnown) return value;
-        return Value.known(new NodeCall(node, [value], around).known(0)!);
-      }) as unknown as Tensor[];
-    })) as unknown as (Value | null)[];
+  return onHost(() => {
+    const around: NodeSurroundings = {
+      tensors: new Map(),
+      lasts: new Map(),
+      runGraph: frame.runGraph.bind(frame),
+    };
+    const results = listed(entry.rule!(new NodeCall(node, inputs, around)));
+    return results.map((r) => {
+      if (r === null) return null;
+      const value = valueOf(r);
+      if (value.kind !== "tensor" || value.isKnown) return value;
+      return Value.known(new NodeCall(node, [value], around).known(0)!);
+    });
+  });
 }
 
 /** Finds the ops of a graph without rule or script, with the names of their nodes. */

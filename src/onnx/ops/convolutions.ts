@@ -1,4 +1,5 @@
 /** Convolutions: one to three axes, in groups, transposed. */
+import { currentInterpreter } from "../../engine/core/apply.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { NodeCall } from "../build/node_call.ts";
 import { op, type OpEntry, type RuleOutput } from "../build/rule.ts";
@@ -24,15 +25,24 @@ function flat({ kernel, strides, dilations, pads }: Sliding): Sliding {
 }
 
 /** Converts a filter `[out, in, …]` to `[…, in, out]`, with a spatial axis before an only one. */
-function filterLast(w: Tensor, axes: number): Tensor {
+export function filterLast(w: Tensor, axes: number): Tensor {
   const wide = axes === 1 ? tf.expandDims(w, 2) : w, rank = Math.max(axes, 2);
   return tf.transpose(wide, [...Array.from({ length: rank }, (_, i) => i + 2), 1, 0]);
 }
 
-/** Convolves images with channels last by a filter in ONNX's form. */
-export function convolve(x: Tensor, w: Tensor, given: Sliding, groups: number): Tensor {
+/** Returns an input as {@linkcode filterLast} makes it; what levels of a file mean is computed in that order. */
+export function filterOf(n: NodeCall, i: number): Tensor {
+  const { later } = n.value(i), axes = n.rank(i) - 2;
+  if (later === null) return filterLast(n.x(i), axes);
+  const order = [...Array.from({ length: axes }, (_, k) => k + 2), 1, 0];
+  const filter = currentInterpreter().constant(later.turned(order));
+  return axes === 1 ? tf.expandDims(filter, 0) : filter;
+}
+
+/** Convolves images with channels last by a filter that {@linkcode filterLast} made. */
+export function convolve(x: Tensor, filter: Tensor, given: Sliding, groups: number): Tensor {
   const axes = given.kernel.length, { strides, dilations, pads } = flat(given);
-  const images = axes === 1 ? tf.expandDims(x, 1) : x, filter = filterLast(w, axes);
+  const images = axes === 1 ? tf.expandDims(x, 1) : x;
   const pairs = [[0, 0], ...pads, [0, 0]] as [number, number][];
   const isPadded = pads.some(([a, b]) => a !== 0 || b !== 0);
   const one = (x: Tensor, filter: Tensor): Tensor => {
@@ -70,7 +80,7 @@ export function convolve(x: Tensor, w: Tensor, given: Sliding, groups: number): 
 
 function conv(n: NodeCall): RuleOutput {
   const sliding = slidingOf(n, kernelOf(n));
-  const y = convolve(n.last(0), n.x(1), sliding, n.attributes.int("group", 1));
+  const y = convolve(n.last(0), filterOf(n, 1), sliding, n.attributes.int("group", 1));
   return Value.channelsLast(n.has(2) ? tf.add(y, n.x(2)) : y);
 }
 

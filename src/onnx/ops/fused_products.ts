@@ -3,7 +3,7 @@ import type { Tensor } from "../../engine/core/tensor.ts";
 import type { NodeCall } from "../build/node_call.ts";
 import { op, type OpEntry, type RuleOutput } from "../build/rule.ts";
 import { Value } from "../build/value.ts";
-import { convolve } from "./convolutions.ts";
+import { convolve, filterOf } from "./convolutions.ts";
 import { like } from "./raw.ts";
 import { slidingOf } from "./window_shape.ts";
 import * as tf from "../build/tf.ts";
@@ -73,7 +73,7 @@ function fusedGemm(n: NodeCall): Tensor {
 export function fusedConv(n: NodeCall): RuleOutput {
   const { attributes } = n;
   const sliding = slidingOf(n, attributes.ints("kernel_shape") ?? n.concrete(1).slice(2));
-  let y = convolve(n.last(0), n.x(1), sliding, attributes.int("group", 1));
+  let y = convolve(n.last(0), filterOf(n, 1), sliding, attributes.int("group", 1));
   if (n.has(2)) y = tf.add(y, n.x(2));
   if (n.has(3)) y = tf.add(y, n.last(3));
   return Value.channelsLast(activated(n, y, attributes.floats("activation_params") ?? []));

@@ -3,7 +3,7 @@ import type { Tensor } from "../../engine/core/tensor.ts";
 import type { NodeCall } from "../build/node_call.ts";
 import { op, type OpEntry, type RuleOutput } from "../build/rule.ts";
 import { Value } from "../build/value.ts";
-import { convolve } from "./convolutions.ts";
+import { convolve, filterLast } from "./convolutions.ts";
 import { extentOf, joinHeads, minus, reshaped, splitHeads, zerosOf } from "./heads.ts";
 import { like, to, wide } from "./raw.ts";
 import { vectorOf } from "./shapes.ts";
@@ -16,7 +16,12 @@ function causalConv(n: NodeCall): RuleOutput[] {
   const past = n.has(3) ? n.x(3) : zerosOf([extentOf(x, 0), channels, span], x.dtype);
   const all = span === 0 ? x : tf.concat([past, x], 2);
   const sliding = { kernel: [taps], strides: [1], dilations: [dilation], pads: [[0, 0]] } as const;
-  let y = convolve(wide(tf.transpose(all, [0, 2, 1])), wide(n.x(1)), sliding, channels);
+  let y = convolve(
+    wide(tf.transpose(all, [0, 2, 1])),
+    filterLast(wide(n.x(1)), sliding.kernel.length),
+    sliding,
+    channels,
+  );
   if (n.has(2)) y = tf.add(y, wide(n.x(2)));
   const name = attributes.text("activation", "none");
   if (name === "silu" || name === "swish") y = tf.mul(y, tf.sigmoid(y));

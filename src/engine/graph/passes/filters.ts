@@ -47,7 +47,7 @@ export function foldIntoFilters(given: IrGraph): IrGraph {
       const [next, ...more] = readers.get(last)!;
       if (next === undefined || more.length > 0 || held.has(last)) break;
       const step = affineOf(next, last.outputs[0], channels);
-      if (step === null) break;
+      if (step === null || isQuantised(next, readers.get(next)!)) break;
       scales ||= step.scale.some((v) => v !== 1);
       all = all === null ? step : after(all, step);
       members.push(last = next);
@@ -57,6 +57,11 @@ export function foldIntoFilters(given: IrGraph): IrGraph {
     if (node !== null) joins.push({ members, node, outputs: root.outputs });
   }
   return joined(ir, joins);
+}
+
+/** True for the division before a rounding: in the filter it would move levels, and spare nothing. */
+function isQuantised({ def }: IrNode, readers: readonly IrNode[]): boolean {
+  return def.name === "RealDiv" && readers.some((r) => r.def.name === "Round");
 }
 
 /** Returns the channels of a product with a constant filter; null for other nodes. */

@@ -3,11 +3,12 @@ import { currentInterpreter } from "../../../engine/core/apply.ts";
 import { type DType, DTYPES } from "../../../engine/core/dtype.ts";
 import { NdArray, sealArray } from "../../../engine/core/nd_array.ts";
 import type { Tensor } from "../../../engine/core/tensor.ts";
+import { onHost } from "../../build/on_host.ts";
 import type { NodeCall } from "../../build/node_call.ts";
 import { op, type OpEntry, type RuleOutput } from "../../build/rule.ts";
 import { Value } from "../../build/value.ts";
 import { dtypeOfNumber, PACKED, typeName } from "../../file/types.ts";
-import { convolve } from "../convolutions.ts";
+import { convolve, filterLast } from "../convolutions.ts";
 import { matMul } from "../products.ts";
 import { isFew, knownLevels, levelsOfMatrix } from "./known_levels.ts";
 import { isFloat, to } from "../raw.ts";
@@ -114,6 +115,23 @@ export function quantizeLinear(n: NodeCall): RuleOutput {
   return isLast ? Value.channelsLast(y) : y;
 }
 
+const constant = (x: NdArray): Tensor => currentInterpreter().constant(x);
+
+/** Makes a function of an order of axes, which computes on the CPU once for each, while a graph is built or not. */
+function computedOnce(
+  compute: (order: readonly number[]) => Tensor,
+): (order: readonly number[]) => NdArray {
+  const known = new Map<string, NdArray>();
+  return (order) => {
+    let made = known.get(`${order}`);
+    if (made === undefined) {
+      made = onHost(() => sealArray(compute(order).ndarraySync()));
+      known.set(`${order}`, made);
+    }
+    return made;
+  };
+}
+
 /** Returns the weights that a file's levels mean, computed once where they are read; null for other inputs. */
 function knownWeights(n: NodeCall): Value | null {
   const [x, scale, zero] = [0, 1, 2].map((i) => n.has(i) ? n.value(i).known : undefined);
@@ -138,10 +156,18 @@ function knownWeights(n: NodeCall): Value | null {
       }
       return sealArray(new NdArray("float32", shape, out));
     },
+    turned: computedOnce((order) => {
+      const place = (s: NdArray): Tensor =>
+        constant(
+          s.size === 1 ? s.reshape([]) : s.reshape(order.map((a) => a === axis ? s.size : 1)),
+        );
+      const levels = tf.transpose(constant(x), [...order]);
+      return dequantise(levels, place(scale), zero ? place(zero) : null);
+    }),
     times(rows) {
       if (matrix === null || rows.dtype !== "float32" || !isFew(rows)) return null;
       const by = scale.size === 1 ? scale.reshape([]) : scale;
-      return tf.mul(matrix.times(rows), currentInterpreter().constant(by));
+      return tf.mul(matrix.times(rows), constant(by));
     },
   });
 }
@@ -243,7 +269,8 @@ function convolveLevels(
 function ownProduct(n: NodeCall, w: number): (x: Tensor, filter: Tensor) => Tensor {
   const sliding = slidingOf(n, n.attributes.ints("kernel_shape") ?? n.concrete(w).slice(2));
   const groups = n.attributes.int("group", 1);
-  return (x, filter) => convolve(x, filter, sliding, groups);
+  const axes = sliding.kernel.length;
+  return (x, filter) => convolve(x, filterLast(filter, axes), sliding, groups);
 }
 
 function convInteger(n: NodeCall): RuleOutput {
