@@ -137,7 +137,7 @@ Deno.test("a process of mutants says which file it cannot load and in which test
       await Deno.writeTextFile(`${folder}/a_test.ts`, text);
       const task = {
         ...{ files: [`file://${folder}/a_test.ts`], mutants: [], fromStart: false, tests: null },
-        ...{ leftOut, learnt, budgetMs: 1e3, longestMs: 1e3 },
+        ...{ leftOut, learnt, budgetMs: 1e3 },
       };
       await Deno.writeTextFile(`${folder}/task.json`, JSON.stringify(task));
       const { stdout } = await new Deno.Command(Deno.execPath(), {

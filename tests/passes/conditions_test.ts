@@ -50,6 +50,29 @@ const CASES: readonly [string, PassName, string[], Build][] = [
     scaled(join),
   ]),
   [
+    "a layer norm that begins with its deviation",
+    "rewrite",
+    ["_LayerNorm"],
+    () => {
+      const x = place([3, 4], "x"), centred = tf.sub(x, tf.mean(x, -1, true));
+      const variance = tf.mean(tf.square(centred), -1, true);
+      const y = tf.mul(tf.rsqrt(tf.add(variance, 1e-3)), centred);
+      return tf.add(tf.mul(y, place([4], "s")), place([4], "o"));
+    },
+  ],
+  [
+    "rows beside a matrix that each batch reads again",
+    "views",
+    ["Reshape", "MatMul", "Reshape", "AddV2"],
+    () => tf.add(dense(place([2, 3, 4], "x"), 4, 5), place([3, 5], "y")),
+  ],
+  [
+    "a sum whose reader moves elements",
+    "reductions",
+    ["Sum", "ReverseV2"],
+    () => tf.reverse(tf.sum(place([3, 4], "x"), -1), [0]),
+  ],
+  [
     "groups of queries without a batch",
     "views",
     ["Reshape", "Reshape", "BatchMatMulV2", "Reshape"],
@@ -143,6 +166,11 @@ for (const [what, pass, ops, build] of CASES) {
     assertEquals(opsOf(lines), ops, lines.join("\n"));
   });
 }
+
+Deno.test("the text of a graph tells the second result of an op from the first", () => {
+  const lines = optimized(() => tf.split(place([4], "x"), 2), []);
+  assertEquals(lines.at(-1), "return %2, %2:1", lines.join("\n"));
+});
 
 Deno.test("attention with a matrix that hides later keys reads no mask", () => {
   const hidden = Float32Array.from({ length: 25 }, (_, i) => i % 5 <= Math.floor(i / 5) ? 0 : -1e9);

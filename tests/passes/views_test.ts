@@ -153,7 +153,7 @@ const CASES: readonly [string, readonly string[], Build][] = [
   ],
 ];
 
-type Range = readonly ["int8" | "uint8" | "int16" | "uint16", low: number, high: number];
+type Range = readonly [dtype: tf.DType, low: number, high: number];
 const cut = ([dtype, low, high]: Range): tf.Tensor =>
   tf.neg(tf.cast(tf.cast(tf.clipByValue(tf.round(place([2], "x")), low, high), dtype), "float32"));
 /** Ranges that a dtype holds, and ranges beyond it at either end. */
@@ -167,6 +167,8 @@ const BEYOND: readonly Range[] = HELD.flatMap(([dtype, low, high]): Range[] => [
   [dtype, low - 1, high],
   [dtype, low, high + 1],
 ]);
+/** Dtypes that change such numbers, or are no narrow integers. */
+const OTHERS: readonly Range[] = [["bool", 0, 9], ["float16", 0, 4097], ["int32", 0, 9]];
 
 /** Graphs that must stay as they are. */
 const STAYS: readonly [string, Build][] = [
@@ -192,7 +194,9 @@ const STAYS: readonly [string, Build][] = [
     "heads that queries do not have",
     () => tf.matMul(place([1, 6, 3, 4], "x"), heads(place([2, 2, 5, 4], "y"), 3), false, true),
   ],
-  ...BEYOND.map((range): [string, Build] => [`a cast of ${range}`, () => fromFile(cut(range))]),
+  ...[...BEYOND, ...OTHERS].map((
+    range,
+  ): [string, Build] => [`a cast of ${range}`, () => fromFile(cut(range))]),
 ];
 
 const opsOf = (lines: readonly string[]): string[] =>

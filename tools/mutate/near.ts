@@ -33,9 +33,6 @@ const LOADING_MS = 900_000;
 /** Characters of what a process wrote that are kept. */
 const LAST_WORDS = 2000;
 
-/** Longer tests are left out. */
-const LONGEST_MS = 8000;
-
 /** Judges mutants; the tests of all files are shown to each as far as they reach it. */
 export async function judgeNear(mutants: readonly Mutant[], options: NearOptions): Promise<void> {
   await using stack = new AsyncDisposableStack();
@@ -121,7 +118,7 @@ class Near {
   }
 
   #learn({ name, ms, passed, reached }: Extract<Message, { kind: "test" }>): void {
-    if (!passed || ms > LONGEST_MS) {
+    if (!passed || ms > this.#options.budgetMs) {
       this.#leftOut.push(name);
       if (!passed) this.#options.say(`left out, as it fails: ${name}`);
       return;
@@ -207,7 +204,6 @@ class Near {
           leftOut: this.#leftOut,
           learnt: { usual: this.#usual, reached: this.#reached },
           budgetMs,
-          longestMs: LONGEST_MS,
         } satisfies Task,
       ),
     );

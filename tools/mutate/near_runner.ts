@@ -19,10 +19,8 @@ export interface Task {
   readonly leftOut: readonly string[];
   /** Findings of earlier processes; this one first runs the tests of which they know nothing. */
   readonly learnt: Learnt;
-  /** Milliseconds of tests for one mutant. */
+  /** Milliseconds of tests for one mutant; longer tests are left out. */
   readonly budgetMs: number;
-  /** Longer tests are left out. */
-  readonly longestMs: number;
 }
 
 /** The tests as they are without a mutant. */
@@ -133,7 +131,7 @@ class Runner {
       const start = performance.now(), passed = await passes(test, LEARN_MS) === true;
       const ms = performance.now() - start;
       say({ kind: "test", name: test.name, ms, passed, reached: [...this.#reached] });
-      if (!passed || ms > this.#task.longestMs) continue;
+      if (!passed || ms > this.#task.budgetMs) continue;
       this.#usual.set(test.name, ms);
       for (const n of this.#reached) this.#met.set(n, [...this.#met.get(n) ?? [], test.name]);
     }
