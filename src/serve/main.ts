@@ -16,6 +16,7 @@ import { loadGraphModel, setBackend } from "../../mod.ts";
 import { NotFoundError, UnavailableError, ValueError } from "../engine/core/errors.ts";
 import { runMain } from "../library/io/command.ts";
 import { loadSavedModel } from "../tensorflow/mod.ts";
+import { Connections } from "./connections.ts";
 import { createHandler, type Handler } from "./handler.ts";
 import type { Versions } from "./model_entry.ts";
 import type { ServableModel } from "./servable.ts";
@@ -39,7 +40,7 @@ interface DenoRuntime {
       readonly key?: string;
       readonly onListen: (address: { readonly hostname: string; readonly port: number }) => void;
     },
-    handler: (request: Request) => Promise<Response>,
+    handler: (request: Request, info: { readonly remoteAddr: object }) => Promise<Response>,
   ): { readonly finished: Promise<void>; shutdown(): Promise<void> };
 }
 
@@ -178,14 +179,19 @@ async function main(args: readonly string[]): Promise<number> {
   const worker = new Worker(deno.mainModule, { type: "module" });
   const handler = await workerHandler(worker, { timeoutMs });
   const names = folders.map((text) => named(text)[0]).join(", ");
+  const connections = new Connections();
   const scheme = tls.cert === undefined ? "http" : "https";
-  const server = deno.serve({
-    ...tls,
-    hostname: flags.host,
-    port,
-    onListen: ({ hostname, port }) =>
-      console.log(`Serving ${names} at ${scheme}://${hostname}:${port}`),
-  }, handler.fetch);
+  const server = deno.serve(
+    {
+      ...tls,
+      hostname: flags.host,
+      port,
+      onListen: ({ hostname, port }) =>
+        console.log(`Serving ${names} at ${scheme}://${hostname}:${port}`),
+    },
+    (request, { remoteAddr }) =>
+      connections.answer(JSON.stringify(remoteAddr), () => handler.fetch(request)),
+  );
   const stop = async (): Promise<void> => {
     await handler.drain();
     await server.shutdown();

@@ -145,10 +145,20 @@ export function checkRows(shape: readonly number[], bytes: number, what: string)
   );
 }
 
+/** Most characters of a client's value in a message. */
+const MOST_SHOWN = 60;
+
 /** Formats a client's value for messages. */
 export function shown(value: unknown): string {
-  const text = JSON.stringify(value, (_, v) => typeof v === "bigint" ? `${v}` : v) ?? `${value}`;
-  return text.length > 60 ? `${text.slice(0, 57)}...` : text;
+  // A text or a list may take megabytes, of which the message shows the beginning.
+  let left = MOST_SHOWN;
+  const text = JSON.stringify(value, (_, v) => {
+    if (--left < 0) return null;
+    if (typeof v === "bigint") return `${v}`;
+    if (typeof v === "string") return v.slice(0, MOST_SHOWN);
+    return Array.isArray(v) ? v.slice(0, Math.max(1, left)) : v;
+  }) ?? `${value}`;
+  return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN - 3)}...` : text;
 }
 
 /** Converts a value to an element; undefined for a value of another kind. */

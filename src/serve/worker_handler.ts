@@ -6,7 +6,7 @@ import { after, deferred } from "../engine/runtime/run/timers.ts";
 import { errorResponse, HttpError } from "./http_error.ts";
 import { get, type Handler, timeoutOf } from "./handler.ts";
 
-/** A request on its way to the worker, or the word that its client went away. */
+/** A request on its way to the worker, more of its body, or the word that its client went away. */
 type Question =
   | {
     readonly kind: "request";
@@ -14,11 +14,16 @@ type Question =
     readonly url: string;
     readonly method: string;
     readonly headers: readonly [string, string][];
-    readonly body: ReadableStream<Uint8Array<ArrayBuffer>> | null;
+    /** All of the body; "later" where the worker must ask for it. */
+    readonly body: ArrayBuffer | "later" | null;
   }
+  | { readonly kind: "part"; readonly id: number; readonly part: BodyPart }
   | { readonly kind: "abort"; readonly id: number };
 
-/** An answer of the worker, or the word that it has begun. */
+/** The next bytes of a body, its end, or why there are none. */
+type BodyPart = Uint8Array<ArrayBuffer> | null | { readonly failed: string };
+
+/** An answer of the worker, its wish for the next bytes of a body, or the word that it has begun. */
 type Reply =
   | {
     readonly kind: "response";
@@ -27,6 +32,7 @@ type Reply =
     readonly headers: readonly [string, string][];
     readonly body: Uint8Array<ArrayBuffer>;
   }
+  | { readonly kind: "pull"; readonly id: number }
   | { readonly kind: "begun" }
   | { readonly kind: "failed"; readonly message: string };
 
@@ -41,6 +47,9 @@ interface WorkerScope {
 
 /** Most requests that a worker has at a time: while it computes it reads none of them. */
 const MOST_WAITING = 4096;
+
+/** Longest body that goes to the worker with its request: what it asks for takes more messages, each of which waits for what is computed. */
+const WHOLE_BYTES = 1 << 14;
 
 /** Paths that ask whether a model is ready. */
 const MODEL_READY = /^\/v2\/models\/[^/]+(?:\/versions\/[^/]+)?\/ready$/;
@@ -115,19 +124,36 @@ export function answerFrom(handler: Handler): void {
     throw new FailedPreconditionError("Cannot answer requests: answerFrom() is called in a worker");
   }
   const running = new Map<number, AbortController>();
+  const wanted = new Map<number, (part: BodyPart) => void>();
+  /** The body of a request. A request that is refused before it is read costs two messages. */
+  const bodyOf = (id: number): ReadableStream<Uint8Array<ArrayBuffer>> =>
+    new ReadableStream({
+      async pull(controller) {
+        const { promise, resolve } = deferred<BodyPart>();
+        wanted.set(id, resolve);
+        scope.postMessage({ kind: "pull", id });
+        const part = await promise;
+        if (part === null) controller.close();
+        else if (part instanceof Uint8Array) controller.enqueue(part);
+        else controller.error(new UnavailableError(part.failed));
+      },
+    }, { highWaterMark: 0 });
   scope.addEventListener("message", async ({ data }) => {
     const { id } = data;
     if (data.kind === "abort") return running.get(id)?.abort();
-    const { url, method, body } = data, controller = new AbortController();
-    const headers = [...data.headers];
+    if (data.kind === "part") {
+      wanted.get(id)?.(data.part);
+      wanted.delete(id);
+      return;
+    }
+    const { url, method } = data, controller = new AbortController();
+    const headers = [...data.headers], body = data.body === "later" ? bodyOf(id) : data.body;
     running.set(id, controller);
     // A body that is a stream wants this member, which not all types of requests know.
     const init = { method, headers, body, signal: controller.signal, duplex: "half" };
-    const request = new Request(url, init as RequestInit);
-    const response = await handler.fetch(request);
+    const response = await handler.fetch(new Request(url, init as RequestInit));
     running.delete(id);
-    // A stream that came from the other side is held by both until it ends.
-    if (!request.bodyUsed) request.body?.cancel().catch(() => {});
+    wanted.delete(id);
     const bytes = new Uint8Array(await response.arrayBuffer());
     scope.postMessage(
       {
@@ -145,9 +171,11 @@ export function answerFrom(handler: Handler): void {
 
 /** Tells a {@linkcode workerHandler} why its worker has no handler to give. */
 export function failFrom(error: unknown): void {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = textOf(error);
   (globalThis as unknown as WorkerScope).postMessage({ kind: "failed", message });
 }
+
+const textOf = (error: unknown): string => error instanceof Error ? error.message : String(error);
 
 /** An answer to whether a model is ready. */
 interface Known {
@@ -155,11 +183,19 @@ interface Known {
   readonly text: string;
 }
 
+/** A request that the worker has not answered. */
+interface Waiting {
+  readonly request: Request;
+  readonly resolve: (answer: Response) => void;
+  /** Its body, once the worker has asked for it. */
+  reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> | null;
+}
+
 /** The side that has the requests. */
 class Front {
   readonly #worker: Worker;
   readonly #timeoutMs: number;
-  readonly #waiting = new Map<number, (answer: Response) => void>();
+  readonly #waiting = new Map<number, Waiting>();
   /** Last answers to requests for the readiness of models. */
   readonly #known = new RecentMap<string, Known>(MOST_KNOWN);
   readonly #began = deferred<void>();
@@ -238,7 +274,7 @@ class Front {
     if (this.#waiting.size >= MOST_WAITING) {
       throw new HttpError(429, `Cannot take more than ${MOST_WAITING} requests at a time`);
     }
-    const { url, method, body, signal } = request;
+    const { signal } = request;
     const timeoutMs = Math.min(this.#timeoutMs, timeoutOf(request));
     const id = this.#next++, { promise, resolve } = deferred<Response>();
     const abandon = (status: number, message: string): void => {
@@ -250,14 +286,9 @@ class Front {
       timeoutMs + GRACE_MS,
       () => abandon(504, `The request took longer than ${timeoutMs} ms`),
     );
-    this.#waiting.set(id, resolve);
+    this.#waiting.set(id, { request, resolve, reader: null });
     signal.addEventListener("abort", abort);
-    const question: Question = {
-      ...{ kind: "request", id, url, method },
-      headers: [...request.headers],
-      body: body as ReadableStream<Uint8Array<ArrayBuffer>> | null,
-    };
-    this.#worker.postMessage(question, body === null ? [] : [body]);
+    void this.#send(id, request);
     try {
       return await promise;
     } finally {
@@ -266,8 +297,41 @@ class Front {
     }
   }
 
+  /** Hands a request to the worker, unless it is answered before its body has come. */
+  async #send(id: number, request: Request): Promise<void> {
+    const { url, method } = request, headers = [...request.headers];
+    const length = Number(request.headers.get("content-length") ?? NaN);
+    let body: ArrayBuffer | "later" | null = method === "GET" || method === "HEAD" ? null : "later";
+    try {
+      // Hosts of requests see to it that a body has its declared length.
+      if (body !== null && length <= WHOLE_BYTES) body = await request.arrayBuffer();
+    } catch (error) {
+      const text = `Cannot read the request: ${textOf(error)}`;
+      this.#settle(id, errorResponse(new HttpError(400, text)));
+    }
+    if (!this.#waiting.has(id)) return;
+    const question: Question = { kind: "request", id, url, method, headers, body };
+    this.#worker.postMessage(question, body instanceof ArrayBuffer ? [body] : []);
+  }
+
+  /** Hands the worker the next bytes of a body. */
+  async #pull(id: number): Promise<void> {
+    const waiting = this.#waiting.get(id);
+    if (waiting === undefined) return;
+    let part: BodyPart = null;
+    try {
+      const body = waiting.request.body as ReadableStream<Uint8Array<ArrayBuffer>> | null;
+      waiting.reader ??= body?.getReader() ?? null;
+      part = (await waiting.reader?.read())?.value ?? null;
+    } catch (error) {
+      part = { failed: textOf(error) };
+    }
+    this.#worker.postMessage({ kind: "part", id, part } satisfies Question);
+  }
+
   #receive(reply: Reply): void {
     if (reply.kind === "begun") this.#began.resolve();
+    else if (reply.kind === "pull") void this.#pull(reply.id);
     else if (reply.kind === "failed") this.#end(reply.message);
     else {
       const { id, status, headers, body } = reply;
@@ -276,8 +340,14 @@ class Front {
   }
 
   #settle(id: number, answer: Response): void {
-    this.#waiting.get(id)?.(answer);
+    const waiting = this.#waiting.get(id);
+    if (waiting === undefined) return;
     this.#waiting.delete(id);
+    const { request, reader, resolve } = waiting;
+    resolve(answer);
+    // What is left of the body is not wanted.
+    if (reader !== null) reader.cancel().catch(() => {});
+    else if (!request.bodyUsed) request.body?.cancel().catch(() => {});
     if (this.#waiting.size === 0) this.#idle?.();
   }
 

@@ -3,7 +3,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { assertSpyCalls, spy } from "@std/testing/mock";
 import { FakeTime } from "@std/testing/time";
 import { errors } from "@weft/weft";
-import { after, checkTimeout, nextTask } from "../../src/engine/runtime/run/timers.ts";
+import { after, checkTimeout, nextSlice, nextTask } from "../../src/engine/runtime/run/timers.ts";
 
 const MOST = 2 ** 31 - 1;
 
@@ -50,4 +50,19 @@ Deno.test("checkTimeout() takes any number of milliseconds", () => {
   for (const [ms, text] of [[NaN, "NaN"], [-1, "-1"], ["5", "5"], [null, "null"]] as const) {
     assertThrows(() => checkTimeout("a run", ms), errors.ValueError, text);
   }
+});
+
+Deno.test("slices of long work take turns, and timers that are due come between two", async () => {
+  const order: string[] = [];
+  const long = async (name: string): Promise<void> => {
+    for (let k = 0; k < 3; k++) {
+      await nextSlice();
+      order.push(name);
+      // What the slice makes due has its time before the next one.
+      setTimeout(() => order.push("."), 0);
+    }
+  };
+  await Promise.all([long("a"), long("b"), long("c")]);
+  await nextSlice();
+  assertEquals(order.join(""), "a.b.c.".repeat(3));
 });

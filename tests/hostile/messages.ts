@@ -30,6 +30,7 @@ import {
   WINDOW_UPDATE,
   words,
 } from "../../src/cluster/wire/http2_frames.ts";
+import { InputTurns } from "../../src/cluster/wire/sliced_input.ts";
 import { GetElementResponseSchema } from "../../src/tensorflow/proto/data_service_pb.ts";
 import { ask, several, square } from "../serve/models.ts";
 import { crc32, soundFiles, utf8, zip } from "./files.ts";
@@ -164,6 +165,7 @@ function serveFrames(bytes: Uint8Array): void {
   let ended = 0, open = 0, why: Error | null = null;
   try {
     new Http2Connection(socket as never, {
+      turns: new InputTurns(),
       accept(stream) {
         open++;
         return {

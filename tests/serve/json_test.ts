@@ -7,6 +7,7 @@ import { effort } from "../effort.ts";
 import { HttpError } from "../../src/serve/http_error.ts";
 import { readJson } from "../../src/serve/json_reader.ts";
 import { Slices } from "../../src/serve/slices.ts";
+import { shown } from "../../src/serve/values.ts";
 import { ask } from "./models.ts";
 
 const encoder = new TextEncoder();
@@ -242,4 +243,34 @@ Deno.test("long answers come in parts, with the same text", async () => {
   const answer = await ask(fetch, "/v1/models/m:predict", { inputs: [20_000] });
   const { outputs } = await answer.json();
   assertEquals([outputs.length, outputs.at(-1)], [20_000, 19_999]);
+});
+
+Deno.test("messages show the beginning of a client's value, and cost no more than that", () => {
+  const visited = { count: 0 };
+  const row = (): unknown => ({
+    get x() {
+      visited.count++;
+      return 1;
+    },
+  });
+  const many = Array.from({ length: 100_000 }, row);
+  for (
+    const value of [
+      "a".repeat(100),
+      "\n".repeat(100),
+      [1, 2, 3],
+      Array(1000).fill(12345n),
+      Array(1000).fill([]),
+      [[1, [2, Array(100).fill(3)]], Array(100).fill({ b: 1 })],
+      { a: Array(100).fill("b"), c: 1 },
+      null,
+      5,
+      many,
+    ]
+  ) {
+    const text = JSON.stringify(value, (_, v) => typeof v === "bigint" ? `${v}` : v);
+    visited.count = 0;
+    assertEquals(shown(value), text.length > 60 ? `${text.slice(0, 57)}...` : text);
+  }
+  assertEquals(visited.count < 100, true, `${visited.count} elements of a long list were read`);
 });

@@ -149,3 +149,75 @@ Deno.test("workerHandler() gives back bodies that no handler reads", () =>
     assertEquals((await fetch(new Request(`${home}/nowhere`, init as RequestInit))).status, 404);
     await given;
   }));
+
+/** A body of parts, which counts those that were asked for. */
+function counted(parts: readonly (Uint8Array<ArrayBuffer> | Error)[]) {
+  const seen = { pulls: 0, cancelled: false };
+  const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    pull(to) {
+      const part = parts[seen.pulls++];
+      if (part === undefined) to.close();
+      else if (part instanceof Error) to.error(part);
+      else to.enqueue(part);
+    },
+    cancel: () => void (seen.cancelled = true),
+  }, { highWaterMark: 0 });
+  return { seen, body };
+}
+
+function posted(path: string, body: ReadableStream, more: Record<string, string> = {}): Request {
+  const init = { method: "POST", headers: { ...headers, ...more }, body, duplex: "half" };
+  return new Request(home + path, init as RequestInit);
+}
+
+const utf8 = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
+
+Deno.test("workerHandler() reads a body when its worker asks for it, and nothing of one that is refused", () =>
+  withHandler(async ({ fetch }) => {
+    const predict = "/v1/models/double:predict";
+    const refused = counted([utf8("x")]);
+    assertEquals((await fetch(posted("/nowhere", refused.body))).status, 404);
+    assertEquals(refused.seen, { pulls: 0, cancelled: true });
+    const unknown = counted([utf8("x")]);
+    const stranger = posted(predict, unknown.body, { authorization: "Bearer other" });
+    assertEquals((await fetch(stranger)).status, 401);
+    assertEquals(unknown.seen, { pulls: 0, cancelled: true });
+    const parts = counted(['{"inst', 'ances":', "[1,2", "]}"].map(utf8));
+    const answer = await fetch(posted(predict, parts.body));
+    assertEquals([answer.status, await answer.json()], [200, { predictions: [2, 4] }]);
+    assertEquals(parts.seen, { pulls: 5, cancelled: false });
+    const broken = counted([utf8("{"), new TypeError("cut off")]);
+    const failed = await fetch(posted(predict, broken.body));
+    assertEquals([failed.status, await failed.json()], [400, {
+      error: "Cannot read the request: cut off",
+    }]);
+    const length = { "content-length": "19" };
+    const small = await fetch(posted(predict, counted([utf8('{"instances":[1,2]}')]).body, length));
+    assertEquals(await small.json(), { predictions: [2, 4] });
+    const smallBroken = await fetch(
+      posted(predict, counted([new TypeError("cut off")]).body, length),
+    );
+    assertEquals([smallBroken.status, await smallBroken.json()], [400, {
+      error: "Cannot read the request: cut off",
+    }]);
+    const none = await fetch(new Request(home + predict, { method: "POST", headers }));
+    assertEquals(none.status, 400);
+    await none.body!.cancel();
+  }));
+
+Deno.test("workerHandler() gives up a body that does not come", () =>
+  withHandler(async ({ fetch }) => {
+    for (const length of [undefined, "10"]) {
+      let cancelled = false;
+      const body = new ReadableStream({
+        pull: () => new Promise(() => {}),
+        cancel: () => void (cancelled = true),
+      });
+      const more = { "x-timeout-ms": "5", ...(length && { "content-length": length }) };
+      const answer = await fetch(posted("/v1/models/double:predict", body, more));
+      assertEquals(answer.status, 504);
+      await answer.body!.cancel();
+      // A small one is being read as a whole, and its host closes it with the answer.
+      assertEquals(cancelled, length === undefined);
+    }
+  }));

@@ -14,6 +14,7 @@ import { decodeStatus, encodeStatus, headOf, Message } from "./grpc_message.ts";
 import { Http2Connection, LOST } from "./http2.ts";
 import type { ByteBudget } from "../../library/io/bytes.ts";
 import { heldBytes } from "./http2_limits.ts";
+import { InputTurns } from "./sliced_input.ts";
 import type { Http2Stream, StreamEvents } from "./http2_stream.ts";
 import {
   type CallOptions,
@@ -51,11 +52,13 @@ function listen(
 ): Promise<Listener> {
   checkSecret(options);
   const connections = new Set<Http2Connection>(), held = messageBytes(options);
+  const turns = new InputTurns();
   const accept = (stream: Http2Stream): StreamEvents =>
     new Answering(stream, handler, options, held);
   const server = serverOf(options.tls, (socket) => {
     const connection: Http2Connection = new Http2Connection(socket, {
       accept,
+      turns,
       gone: (_, isLost) => isLost && connections.delete(connection),
     });
     connections.add(connection);
@@ -236,15 +239,13 @@ class Asking implements StreamEvents {
     else {
       const status = this.#status.get(":status");
       this.lost(
-        new UnavailableError(
-          status === undefined ? "the call ended within its message" : `it says HTTP ${status}`,
-        ),
+        status === undefined ? "the call ended within its message" : `it says HTTP ${status}`,
       );
     }
   }
 
-  lost(why: Error): void {
-    this.#settle.reject(new Lost(why.message));
+  lost(why: string): void {
+    this.#settle.reject(new Lost(why));
   }
 
   fail(error: unknown): void {
@@ -268,6 +269,7 @@ class GrpcChannel implements Channel {
   readonly #target: string;
   readonly #options: TransportOptions;
   readonly #held: ByteBudget;
+  readonly #turns = new InputTurns();
   #connection: Http2Connection | null = null;
   #closed = false;
 
@@ -336,6 +338,7 @@ class GrpcChannel implements Channel {
   #connected(): Http2Connection {
     if (this.#connection !== null) return this.#connection;
     const connection: Http2Connection = new Http2Connection(this.#socket(), {
+      turns: this.#turns,
       gone: (_, isLost) => {
         if (this.#connection === connection) this.#connection = null;
         if (isLost) this.#going.delete(connection);

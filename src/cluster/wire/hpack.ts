@@ -7,6 +7,8 @@ export type Headers = readonly (readonly [name: string, value: string])[];
 const TABLE_BYTES = 4096;
 /** Bytes that an entry counts beside its texts. */
 const ENTRY_BYTES = 32;
+/** Most bytes of a block's headers, counted as the table counts them: a byte of a block may name a long one. */
+const MOST_BYTES = 1 << 16;
 
 /** The static table, whose entries are numbered from 1. */
 const STATIC: Headers =
@@ -92,15 +94,19 @@ export class HeaderReader {
     const headers = new Map<string, string>();
     this.#block = block;
     this.#at = 0;
-    while (this.#at < block.length) {
+    for (let bytes = 0; this.#at < block.length;) {
       const first = block[this.#at];
-      if (first & 0x80) headers.set(...this.#entry(this.#number(7)));
-      else if (first & 0x40) {
-        const entry = this.#literal(6);
-        this.#add(entry);
-        headers.set(...entry);
-      } else if (first & 0x20) this.#resize(this.#number(5));
-      else headers.set(...this.#literal(4));
+      if ((first & 0xe0) === 0x20) {
+        this.#resize(this.#number(5));
+        continue;
+      }
+      const entry = first & 0x80
+        ? this.#entry(this.#number(7))
+        : this.#literal(first & 0x40 ? 6 : 4);
+      if ((first & 0xc0) === 0x40) this.#add(entry);
+      bytes += sizeOf(entry);
+      if (bytes > MOST_BYTES) broken(`they take more than ${MOST_BYTES} bytes`);
+      headers.set(...entry);
     }
     return headers;
   }

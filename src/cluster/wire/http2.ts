@@ -32,7 +32,7 @@ import {
 } from "./http2_frames.ts";
 import { Http2Stream, type StreamEvents, type StreamOwner } from "./http2_stream.ts";
 import { FrameRate } from "./http2_limits.ts";
-import { readInSlices, SLICE_FRAMES } from "./sliced_input.ts";
+import { type InputTurns, SLICE_FRAMES } from "./sliced_input.ts";
 import { CHUNK, FrameWriter } from "./http2_writer.ts";
 
 export interface ConnectionOptions {
@@ -40,6 +40,8 @@ export interface ConnectionOptions {
   readonly accept?: (stream: Http2Stream) => StreamEvents;
   /** Called when the connection takes no new calls; open calls may go on where `isLost` is false. */
   readonly gone: (why: Error, isLost: boolean) => void;
+  /** Turns that it shares with the other connections of its owner. */
+  readonly turns: InputTurns;
 }
 
 /** HTTP/2 error codes. */
@@ -107,7 +109,7 @@ export class Http2Connection implements StreamOwner {
     this.#writer = new FrameWriter(socket, () => this.#wake());
     socket.setNoDelay(true);
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
-    readInSlices(socket, (chunk, from) => this.#read(chunk, from));
+    options.turns.take(socket, (chunk, from) => this.#read(chunk, from));
     socket.on("error", (error: Error) => this.#lose(error.message));
     socket.on("close", () => this.#lose(LOST));
     if (!isServer) this.#writer.write([PREFACE]);
@@ -248,7 +250,7 @@ export class Http2Connection implements StreamOwner {
     for (const stream of streams) {
       const { events } = stream;
       stream.events = null;
-      events?.lost(new UnavailableError(why));
+      events?.lost(why);
     }
     this.#wake();
     this.#options.gone(this.#going, true);
@@ -347,7 +349,7 @@ export class Http2Connection implements StreamOwner {
     if (stream === undefined) return;
     const { events } = stream;
     this.#forget(stream);
-    events?.lost(new UnavailableError(why));
+    events?.lost(why);
   }
 
   /** Takes the settings of a frame. The last value of each counts: a frame may have ten thousand. */

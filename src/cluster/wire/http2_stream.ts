@@ -13,7 +13,7 @@ export interface StreamEvents {
   /** The other end sends no more. */
   end(): void;
   /** The stream is lost: nothing more comes, and nothing can be sent. */
-  lost(why: Error): void;
+  lost(why: string): void;
 }
 
 /** The part of a connection that a stream uses. */

@@ -3,15 +3,20 @@
  * proxy.
  */
 
-/** Fields that error texts are made of. */
+/** Fields that error texts are made of: name and message first. */
 const FIELDS = ["name", "message", "stack", "code", "op", "node", "inputs", "cause"] as const;
+/** Those without the stack, which takes as long to read as a thousand others. */
+const FEW_FIELDS = FIELDS.filter((field) => field !== "stack");
 
 /**
  * Returns a value that is safe to read in place of a thrown one: an error whose name and message are texts, or a
  * primitive. A readable error is returned itself; an unreadable one gets a stand-in of its class, and any other object
- * its text.
+ * its text. Without `stack` nothing is known of the stack, which a refusal that costs little does not read.
  */
-export function readable(thrown: unknown): unknown {
+export function readable(
+  thrown: unknown,
+  { stack = true }: { readonly stack?: boolean } = {},
+): unknown {
   if (thrown === null || (typeof thrown !== "object" && typeof thrown !== "function")) {
     return thrown;
   }
@@ -20,11 +25,11 @@ export function readable(thrown: unknown): unknown {
   } catch {
     return textOf(thrown);
   }
-  const fields = FIELDS.map((key) => fieldOf(thrown, key));
+  const keys = stack ? FIELDS : FEW_FIELDS, fields = keys.map((key) => fieldOf(thrown, key));
   const [name, message] = fields;
   const isReadable = !fields.includes(UNREADABLE) && typeof name === "string" &&
     typeof message === "string";
-  return isReadable ? thrown : standIn(thrown, fields);
+  return isReadable ? thrown : standIn(thrown, keys, fields);
 }
 
 const UNREADABLE = Symbol("unreadable");
@@ -38,9 +43,9 @@ function fieldOf(thrown: object, key: string): unknown {
 }
 
 /** Makes an error of the same class with the readable fields; name and message become texts. */
-function standIn(thrown: Error, fields: readonly unknown[]): unknown {
+function standIn(thrown: Error, keys: readonly string[], fields: readonly unknown[]): unknown {
   const own: PropertyDescriptorMap = {};
-  FIELDS.forEach((key, i) => {
+  keys.forEach((key, i) => {
     const value = fields[i] === UNREADABLE ? undefined : fields[i];
     own[key] = { value: i < 2 ? textOf(value ?? (i === 0 ? "Error" : "")) : value };
   });
@@ -64,6 +69,6 @@ export function textOf(value: unknown): string {
 
 /** Returns the message of an error, the text of any other value. */
 export function messageOf(thrown: unknown): string {
-  const read = readable(thrown);
+  const read = readable(thrown, { stack: false });
   return read instanceof Error ? read.message : textOf(read);
 }

@@ -15,7 +15,7 @@ import {
   words,
 } from "../../../src/cluster/wire/http2_frames.ts";
 import { FrameRate } from "../../../src/cluster/wire/http2_limits.ts";
-import { SLICE_FRAMES } from "../../../src/cluster/wire/sliced_input.ts";
+import { InputTurns, SLICE_FRAMES } from "../../../src/cluster/wire/sliced_input.ts";
 import { errors } from "@weft/weft";
 import { stub } from "@std/testing/mock";
 import { concatBytes } from "../../../src/library/io/bytes.ts";
@@ -68,9 +68,10 @@ const framed = (head: FrameHead, body: Uint8Array): Uint8Array =>
   concatBytes([frameHead(head, body.length), body]);
 
 /** A server's connection, and the numbers of calls that have begun and of those that were lost. */
-function serve() {
+function serve(turns = new InputTurns()) {
   const socket = new Socket(), calls = { begun: 0, lost: 0, whole: 0 };
   new Http2Connection(socket as never, {
+    turns,
     accept() {
       calls.begun++;
       return {
@@ -90,20 +91,40 @@ const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0
 const ping = framed({ kind: PING, flags: 0, id: 0 }, new Uint8Array(8));
 
 Deno.test("a chunk of very many frames is read in slices, between which other connections are", async () => {
-  const count = 20 * SLICE_FRAMES + 7, { socket: busy } = serve(), { socket: other } = serve();
+  const turns = new InputTurns(), count = 20 * SLICE_FRAMES + 7;
+  const { socket: busy } = serve(turns), { socket: other } = serve(turns);
   busy.send(concatBytes(Array(count).fill(ping)));
   // It waits its turn: what comes meanwhile is kept for later.
   busy.send(ping);
   for (let slices = 1; slices < 5; slices++) {
     other.send(ping);
-    await Promise.resolve();
-    assertEquals(other.answers, slices);
-    assert(busy.isPaused);
-    assert(busy.answers <= slices * SLICE_FRAMES, `${busy.answers} after ${slices} turns`);
     await turn();
+    await turn();
+    assertEquals([other.answers, other.isPaused, busy.isPaused], [slices, false, true]);
+    assert(
+      busy.answers <= (2 * slices + 1) * SLICE_FRAMES,
+      `${busy.answers} after ${slices} turns`,
+    );
   }
   for (let turns = 0; busy.answers <= count && turns < 1000; turns++) await turn();
   assertEquals([busy.answers, busy.isPaused, busy.destroyed], [count + 1, false, false]);
+});
+
+Deno.test("connections that send frames without end wait for each other, and none of them holds a small one", async () => {
+  const turns = new InputTurns(), { socket: small } = serve(turns);
+  const busy = Array.from({ length: 20 }, () => serve(turns).socket);
+  for (const socket of busy) socket.send(concatBytes(Array(20 * SLICE_FRAMES).fill(ping)));
+  for (let k = 1; k <= 3; k++) {
+    const before = busy.reduce((n, b) => n + b.answers, 0);
+    small.send(ping);
+    await turn();
+    await turn();
+    assertEquals(small.answers, k);
+    const read = busy.reduce((n, b) => n + b.answers, 0) - before;
+    assert(read <= 3 * SLICE_FRAMES + 20 * SLICE_FRAMES * Number(k === 1), `${read} in two turns`);
+  }
+  for (let turns = 0; busy.some((b) => b.isPaused) && turns < 5000; turns++) await turn();
+  assertEquals(busy.map((b) => b.answers), Array(20).fill(20 * SLICE_FRAMES));
 });
 
 Deno.test("calls that begin and end in one chunk do so in slices", async () => {

@@ -147,6 +147,25 @@ onTransports("a secret is asked for", async (transport) => {
   await listener.close();
 });
 
+onTransports("a refusal costs no stack: its text is not read", async (transport) => {
+  let read = 0;
+  const listener = await transport.listen(HOST, (path) => {
+    const error = path === "/ours" ? new errors.NotFoundError("gone") : new TypeError("gone");
+    Object.defineProperty(error, "stack", { get: () => `${read++}` });
+    return Promise.reject(error);
+  });
+  const channel = transport.connect(listener.address);
+  await assertRejects(() => channel.call("/ours", new Uint8Array()), errors.NotFoundError, "gone");
+  await assertRejects(
+    () => channel.call("/a", new Uint8Array()),
+    errors.InvalidArgumentError,
+    "gone",
+  );
+  assertEquals(read, 0);
+  channel.close();
+  await listener.close();
+});
+
 Deno.test("messages that are too long are refused by both ends", async () => {
   const listener = await grpcTransport.listen(HOST, echo, { maxMessageBytes: 1000 });
   const channel = grpcTransport.connect(listener.address, { maxMessageBytes: 500 });

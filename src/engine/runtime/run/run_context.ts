@@ -3,7 +3,7 @@ import { counter } from "../../core/collections/counter.ts";
 import type { Attrs, OpDef } from "../../core/op.ts";
 import type { HostCall, HostResults, NodeState, RunScope } from "../../core/contract/host_op.ts";
 import { Dynamic } from "../../core/scope_context.ts";
-import { checkTimeout, nextTask } from "./timers.ts";
+import { checkTimeout, nextSlice } from "./timers.ts";
 import {
   CancelledError,
   DeadlineExceededError,
@@ -27,9 +27,9 @@ const LOOK_EVERY = 1;
 const MOST_CALLS = 64;
 
 /** Milliseconds after which a run that can wait gives the event loop a turn. */
-const FIRST_TURN = 50;
+const FIRST_TURN = 20;
 /** Milliseconds between two turns of a run that goes on: a call from elsewhere needs several. A turn takes one, where nothing else waits. */
-const NEXT_TURN = 20;
+const NEXT_TURN = 10;
 
 /** The limit of a run. The run must poll it: timers and listeners do not fire until it gives the event loop a turn. */
 export class RunLimit {
@@ -87,7 +87,7 @@ export class RunLimit {
    */
   pause(): Promise<void> | null {
     if (this.#pause === null && this.#looked - this.#yielded >= this.#turn) {
-      this.#pause = nextTask().then(() => {
+      this.#pause = nextSlice().then(() => {
         this.#pause = null;
         this.#turn = NEXT_TURN;
         this.#yielded = this.#looked = performance.now();

@@ -41,6 +41,37 @@ export function nextTask(): Promise<void> {
   });
 }
 
+/** Long work of a process, of which one slice runs at a time, and timers and events between two. */
+class Turns {
+  readonly #waiting: (() => void)[] = [];
+  #isRunning = false;
+
+  next(): Promise<void> {
+    const { promise, resolve } = deferred<void>();
+    this.#waiting.push(resolve);
+    if (!this.#isRunning) void this.#run();
+    return promise;
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    while (this.#waiting.length > 0) {
+      await nextTask();
+      this.#waiting.shift()!();
+      // The slice runs before this. A timer that had begun before it would be due by now, and leave events no time.
+      await nextTask();
+    }
+    this.#isRunning = false;
+  }
+}
+
+const turns = new Turns();
+
+/** Resolves when the caller may run the next slice of long work: all such work of the process takes turns, and what is short goes between. */
+export function nextSlice(): Promise<void> {
+  return turns.next();
+}
+
 /** A promise that others settle. */
 export interface Deferred<T> {
   readonly promise: Promise<T>;
