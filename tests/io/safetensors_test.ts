@@ -1,5 +1,5 @@
 import * as tf from "@weft/weft";
-import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
 
 /** A file with this header, padded or not, and body. */
@@ -196,4 +196,132 @@ Deno.test("restoreVariables() assigns all or nothing", async () => {
   assertEquals([a.arraySync(), b.item()], [[0, 0], 3]);
   await tf.io.restoreVariables([a, c], bytes, { strict: false });
   assertEquals([a.arraySync(), c.item()], [[1, 2], 5]);
+});
+
+/** Variables of several sizes and dtypes: some are read together, some are larger than what is read together. */
+function mixedVariables(seed: number): Record<string, tf.Variable> {
+  const shapes: [tf.DType, number[]][] = [
+    ["bool", [3]],
+    ["float32", [700, 500]],
+    ["int8", [5]],
+    ["float16", [1025]],
+    ["float32", []],
+    ["int32", [300, 1001]],
+    ["float32", [0, 4]],
+    ["bool", [1_200_001]],
+    ["float32", [7]],
+  ];
+  return Object.fromEntries(shapes.map(([dtype, shape], i) => {
+    using values = tf.tidy(() =>
+      tf.cast(tf.round(tf.mul(tf.randomUniform(shape, 0, 1, "float32", seed + i), 9)), dtype)
+    );
+    return [`v${i}`, tf.variable(values)];
+  }));
+}
+
+/** Compares long arrays, whose difference as text would fill the memory. */
+const sameBytes = (a: Uint8Array, b: Uint8Array): boolean =>
+  a.length === b.length && a.every((byte, i) => byte === b[i]);
+
+async function sameValues(a: tf.Tensor, b: tf.Tensor): Promise<boolean> {
+  const [x, y] = await Promise.all([a.ndarray(), b.ndarray()]);
+  const bytes = ({ data }: tf.NdArray): Uint8Array => {
+    const { buffer, byteOffset, byteLength } = data as Uint8Array;
+    return new Uint8Array(buffer, byteOffset, byteLength);
+  };
+  return x.dtype === y.dtype && sameBytes(bytes(x), bytes(y));
+}
+
+testOnDevices("files of variables of all sizes are written and read in parts", async () => {
+  const path = await Deno.makeTempFile({ suffix: ".safetensors" });
+  const model = mixedVariables(1), others = mixedVariables(100);
+  try {
+    const before = tf.memory().numTensors;
+    await tf.io.saveVariables(path, model);
+    assertEquals(tf.memory().numTensors, before);
+    const bytes = await Deno.readFile(path);
+    assert(sameBytes(bytes, await tf.io.serializeVariables(model)));
+    for (
+      const load of [
+        () => tf.io.loadVariables(path, others),
+        () => tf.io.restoreVariables(others, bytes),
+      ]
+    ) {
+      tf.tidy(() => Object.values(others).forEach((v) => v.assign(tf.zerosLike(v))));
+      await load();
+      for (const [name, v] of Object.entries(model)) {
+        assert(await sameValues(others[name], v), name);
+      }
+    }
+    assertEquals(tf.memory().numTensors, before);
+    await Deno.truncate(path, bytes.length - 1);
+    await assertRejects(
+      () => tf.io.loadVariables(path, others),
+      tf.errors.DataLossError,
+      "ends at",
+    );
+    await Deno.writeFile(path, bytes.subarray(0, 100));
+    await assertRejects(() => tf.io.loadVariables(path, others), tf.errors.DataLossError, "header");
+    await Deno.writeFile(path, new Uint8Array(0));
+    await assertRejects(
+      () => tf.io.loadVariables(path, others),
+      tf.errors.DataLossError,
+      "0 bytes",
+    );
+    for (const [name, v] of Object.entries(model)) {
+      assert(await sameValues(others[name], v), name);
+    }
+  } finally {
+    tf.dispose([model, others]);
+    await Deno.remove(path);
+  }
+});
+
+testOnDevices(
+  "saveVariables() writes the values of its call, whatever steps run meanwhile",
+  async () => {
+    const path = await Deno.makeTempFile({ suffix: ".safetensors" });
+    const w = tf.variable(tf.fill([600, 600], 1)), v = tf.variable([1, 2]);
+    const optimizer = tf.train.momentum(0.5, 0.5);
+    const step = (): void => {
+      optimizer.minimize(() => tf.add(tf.sum(w), tf.sum(v)), false, [w, v]);
+    };
+    try {
+      step();
+      const wanted = await tf.io.serializeVariables({ w, v, optimizer });
+      const saved = tf.io.saveVariables(path, { w, v, optimizer });
+      step();
+      v.assign([8, 9]);
+      await saved;
+      assert(sameBytes(await Deno.readFile(path), wanted));
+    } finally {
+      tf.dispose([w, v]);
+      await Deno.remove(path);
+    }
+  },
+);
+
+Deno.test("loadVariables() reads from a server, and names what it cannot read", async () => {
+  using v = tf.variable([1, 2]);
+  const bytes = await tf.io.serializeVariables({ v });
+  await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, (request) => {
+    if (!request.url.endsWith("/a.safetensors")) return new Response("", { status: 404 });
+    return new Response(bytes);
+  });
+  const home = `http://127.0.0.1:${server.addr.port}`;
+  v.assign([0, 0]);
+  await tf.io.loadVariables(`${home}/a.safetensors`, { v });
+  assertEquals(v.arraySync(), [1, 2]);
+  await assertRejects(
+    () => tf.io.loadVariables(new URL(`${home}/b.safetensors`), { v }),
+    tf.errors.NotFoundError,
+    "404",
+  );
+  const folder = await Deno.makeTempDir();
+  await assertRejects(
+    () => tf.io.loadVariables(folder, { v }),
+    tf.errors.FailedPreconditionError,
+    `Cannot read ${folder}`,
+  );
+  await Deno.remove(folder);
 });

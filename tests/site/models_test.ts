@@ -147,7 +147,8 @@ test("Inside says what is wrong with a model, takes dropped files, and goes back
   await textOf(page, "status", / ms on the CPU/);
   assertMatch((await page.textContent("#plans"))!, /^Plan 1: \d+ steps?/);
   await page.selectOption("#lesson", "functions");
+  // The status of the model still stands there until the program begins.
+  await page.waitForSelector("#edit", { state: "visible" });
   await textOf(page, "status", / ms on the CPU/);
-  assertEquals(await page.isVisible("#edit"), true);
   assertEquals(await page.inputValue("#lesson"), "functions");
 });

@@ -21,10 +21,15 @@ export type Bytes = Uint8Array<ArrayBuffer>;
 /** A value that can be written: a host array, or a tensor, which is read. */
 export type Writable = NdArray | Tensor;
 
-/** Reads the value to write. */
+/** Reads the value to write. Throws as {@linkcode checkHostable}. */
 export async function hostArray(value: Writable): Promise<NdArray> {
-  if (value instanceof Tensor) return await value.ndarray();
-  if (value instanceof NdArray) return value;
+  checkHostable(value);
+  return value instanceof Tensor ? await value.ndarray() : value;
+}
+
+/** Throws `TypeError` unless `value` can be written. */
+export function checkHostable(value: Writable): void {
+  if (value instanceof Tensor || value instanceof NdArray) return;
   throw new TypeError(`Cannot write ${describe(value)}: wanted a tensor or an NdArray`);
 }
 
@@ -50,6 +55,16 @@ export function arrayFromBytes(
   bytes: Uint8Array,
   what: string,
 ): NdArray {
+  return arrayOverBytes(dtype, shape, bytes.slice(), what);
+}
+
+/** Makes an array over little-endian bytes, which it takes over where they are aligned. Throws as {@linkcode arrayFromBytes}. */
+export function arrayOverBytes(
+  dtype: DType,
+  shape: Shape,
+  bytes: Bytes,
+  what: string,
+): NdArray {
   const { array, bytes: width } = DTYPES[dtype];
   const wanted = sizeOf(shape) * width;
   if (bytes.length !== wanted) {
@@ -58,10 +73,13 @@ export function arrayFromBytes(
   if (array === undefined) {
     throw new TypeError(`Cannot read ${what}: this runtime has no array for ${dtype}`);
   }
-  const copy = bytes.slice();
+  // A number of a pair takes half of an element's width.
+  const step = DTYPES[dtype].kind === "complex" ? width / 2 : width;
+  const own = bytes.byteOffset % step === 0 ? bytes : bytes.slice();
   // True must be 1: kernels compare the bytes.
-  if (dtype === "bool") { for (let i = 0; i < copy.length; i++) if (copy[i] > 1) copy[i] = 1; }
-  return new NdArray(dtype, [...shape], new array(copy.buffer as ArrayBuffer) as HostData);
+  if (dtype === "bool") { for (let i = 0; i < own.length; i++) if (own[i] > 1) own[i] = 1; }
+  const data = new array(own.buffer, own.byteOffset, own.length / step);
+  return new NdArray(dtype, [...shape], data as HostData);
 }
 
 /** Returns the elements as little-endian bytes, not copied. */

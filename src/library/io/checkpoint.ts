@@ -255,7 +255,9 @@ export class Checkpoint {
     const counter = nodes[0]?.children.find(({ name }) => name === SAVE_COUNTER);
     const saves = counter === undefined ? null : await read(counter.id);
     for (const [variable, value] of assigned) variable.assign(value as unknown as Tensor);
-    for (const [optimizer, weights] of optimizers) await giveWeights(optimizer, weights);
+    for (const [optimizer, weights] of optimizers) {
+      await giveWeights(optimizer, [...weights].map(([name, value]) => [name, () => value]));
+    }
     if (saves !== null) this.#saves = Number((saves.data as ArrayLike<number | bigint>)[0]);
     const unused = nodes.flatMap(({ key }) => key === null || used.has(key) ? [] : [key]);
     return statusOf(prefix, missing, unused);

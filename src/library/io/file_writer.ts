@@ -149,14 +149,45 @@ export async function writeBytes(
     const fs = await nodeFiles<FileSystem>();
     await renamed(() => fs.mkdir(folderOf(fileOf(path)), { recursive: true }), path);
   }
+  await writeChunks(path, [bytes]);
+}
+
+/** Writes a file as {@linkcode writeBytes} does, of bytes that are asked for one after the other. */
+export async function writeChunks(
+  path: string | URL,
+  chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+): Promise<void> {
   const file = await openReplacement(path);
   try {
-    await file.write(bytes);
+    for await (const chunk of together(chunks)) await file.write(chunk);
   } catch (error) {
     await file.drop();
     throw error;
   }
   await file.close();
+}
+
+/** Bytes that are written at once. */
+const BLOCK = 1 << 20;
+
+/** Joins small chunks, whose writes would each cost more than they do; a chunk is good until the next is asked for. */
+async function* together(
+  chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  let block: Uint8Array | null = null, used = 0;
+  for await (const chunk of chunks) {
+    const isLarge = chunk.length > BLOCK / 2;
+    if (used > 0 && (isLarge || used + chunk.length > BLOCK)) {
+      yield block!.subarray(0, used);
+      used = 0;
+    }
+    if (isLarge) yield chunk;
+    else {
+      (block ??= new Uint8Array(BLOCK)).set(chunk, used);
+      used += chunk.length;
+    }
+  }
+  if (used > 0) yield block!.subarray(0, used);
 }
 
 /** Removes a file, if there is one. */

@@ -54,7 +54,10 @@ export async function openParts(path: string): Promise<SizedFile> {
   const readInto = async (offset: number, into: Uint8Array): Promise<void> => {
     const { length } = into;
     for (let at = 0; at < length;) {
-      const { bytesRead } = await handle.read(into, at, length - at, offset + at);
+      const { bytesRead } = await handle.read(into, at, length - at, offset + at)
+        .catch((cause) => {
+          throw fileError(cause, `read ${path}`, "file");
+        });
       if (bytesRead === 0) throw tooShort(path, offset + length, offset + at);
       at += bytesRead;
     }
@@ -70,6 +73,34 @@ export async function openParts(path: string): Promise<SizedFile> {
       return out;
     },
     close: () => handle.close(),
+  };
+}
+
+/** Bytes that are read together with those before them. */
+const WINDOW = 1 << 20;
+
+/**
+ * Reads parts that mostly follow each other, from one byte to another: small ones together, large ones into the same memory. A part
+ * is good until the next is read. Rejects as {@linkcode PartReader.read} does.
+ */
+export function partsInTurn(
+  file: SizedFile,
+): (from: number, to: number) => Promise<Uint8Array<ArrayBuffer>> {
+  let large = new Uint8Array(0), held = { from: 0, bytes: large };
+  return async (from, to) => {
+    const length = to - from;
+    if (to > file.size || file.readInto === undefined) return await file.read(from, length);
+    if (length < WINDOW) {
+      if (from < held.from || to > held.from + held.bytes.length) {
+        held = { from, bytes: await file.read(from, Math.min(WINDOW, file.size - from)) };
+      }
+      // A copy, at a start that suits elements of any width.
+      return held.bytes.slice(from - held.from, to - held.from);
+    }
+    if (large.length < length) large = new Uint8Array(length);
+    const part = large.subarray(0, length);
+    await file.readInto(from, part);
+    return part;
   };
 }
 

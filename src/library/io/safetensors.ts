@@ -5,12 +5,13 @@ import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { DataLossError, UnimplementedError } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import { QuantizedTensor } from "../../engine/ops/quantised/quantized_tensor.ts";
-import { isShape, type Shape, sizeOf } from "../../engine/core/shape.ts";
+import { isConcrete, isShape, type Shape, sizeOf } from "../../engine/core/shape.ts";
 import {
-  arrayFromBytes,
+  arrayOverBytes,
   type Bytes,
   bytesOfArray,
   checkBytes,
+  checkHostable,
   concatBytes,
   hostArray,
   unreadable,
@@ -38,6 +39,8 @@ const DTYPE_OF: ReadonlyMap<string, DType> = new Map(
   Object.entries(NAMES).map(([d, n]) => [n, d as DType]),
 );
 const METADATA = "__metadata__";
+/** Bytes of the header's length, with which a file begins. */
+export const LENGTH_BYTES = 8;
 /** Longest header the format allows. */
 const MAX_HEADER = 100_000_000;
 
@@ -62,30 +65,59 @@ export interface Safetensors {
  */
 export function readSafetensors(bytes: Uint8Array): Safetensors {
   checkBytes(bytes, "safetensors file");
-  if (bytes.length < 8) {
-    throw bad(`it has ${bytes.length} bytes, the header's length alone takes 8`);
+  const { entries, metadata } = readLayout(
+    bytes.subarray(0, headerEnd(bytes, bytes.length)),
+    bytes.length,
+  );
+  const tensors = Object.fromEntries(
+    entries.map((entry) => [entry.name, arrayOf(entry, bytes.slice(entry.from, entry.to))]),
+  );
+  return { tensors, metadata };
+}
+
+/** The tensors and metadata of a file. */
+export interface Layout {
+  readonly entries: readonly Entry[];
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** Returns where the header of a file of `size` bytes ends, by its first bytes. Throws `DataLossError`. */
+export function headerEnd(start: Uint8Array, size: number): number {
+  if (size < LENGTH_BYTES) {
+    throw bad(`it has ${size} bytes, the header's length alone takes ${LENGTH_BYTES}`);
   }
-  const length = Number(viewOf(bytes).getBigUint64(0, true));
+  const length = Number(viewOf(start).getBigUint64(0, true));
   if (length > MAX_HEADER) {
     throw bad(`its header would take ${length} bytes, at most ${MAX_HEADER} are allowed`);
   }
-  if (8 + length > bytes.length) {
-    throw bad(`its header takes ${length} bytes, ${bytes.length - 8} are there`);
+  if (LENGTH_BYTES + length > size) {
+    throw bad(`its header takes ${length} bytes, ${size - LENGTH_BYTES} are there`);
   }
-  const header = readHeader(new TextDecoder().decode(bytes.subarray(8, 8 + length)));
-  const body = bytes.subarray(8 + length);
+  return LENGTH_BYTES + length;
+}
+
+/**
+ * Reads a header, from the first byte of a file of `size` bytes on. Throws `DataLossError` where it or its spans do not fit,
+ * `UnimplementedError` for an element type that Weft lacks.
+ */
+export function readLayout(head: Uint8Array, size: number): Layout {
+  const header = readHeader(new TextDecoder().decode(head.subarray(LENGTH_BYTES)));
   const entries: Entry[] = [];
   let metadata: Record<string, string> = {};
   for (const [name, value] of Object.entries(header)) {
     if (name === METADATA) metadata = readMetadata(value);
     else entries.push(readEntry(name, value));
   }
-  checkSpans(entries, body.length);
-  const tensors = Object.fromEntries(entries.map(({ name, dtype, shape, from, to }) => {
-    const what = `tensor "${name}" of the safetensors file`;
-    return [name, arrayFromBytes(dtype, shape, body.subarray(from, to), what)];
-  }));
-  return { tensors, metadata };
+  checkSpans(entries, size - head.length);
+  return {
+    entries: entries.map((e) => ({ ...e, from: head.length + e.from, to: head.length + e.to })),
+    metadata,
+  };
+}
+
+/** Makes the array of an entry over its bytes, which it takes over where they are aligned. */
+export function arrayOf({ name, dtype, shape }: Entry, bytes: Bytes): NdArray {
+  return arrayOverBytes(dtype, shape, bytes, `tensor "${name}" of the safetensors file`);
 }
 
 /** Throws `DataLossError` unless the tensors fill the body one after the other: many could else read the same bytes. */
@@ -122,8 +154,18 @@ export async function writeSafetensors(
 ): Promise<Bytes> {
   wantObject(tensors, "tensors", "writeSafetensors", "an object of tensors");
   wantObject(metadata, "metadata", "writeSafetensors", "an object of texts");
-  const arrays: [string, NdArray][] = [], texts = { ...metadata };
-  const given = Object.entries(tensors).flatMap(
+  const chunks: Bytes[] = [];
+  for await (const chunk of safetensorsChunks(tensors, metadata)) chunks.push(chunk);
+  return concatBytes(chunks);
+}
+
+/** Gives the bytes of a file in turn, each tensor's when it is asked for. Throws as {@linkcode writeSafetensors}, before the first. */
+export async function* safetensorsChunks(
+  tensors: Readonly<Record<string, Writable | QuantizedTensor>>,
+  metadata: Readonly<Record<string, string>> = {},
+): AsyncGenerator<Bytes> {
+  const texts = { ...metadata };
+  const parts = Object.entries(tensors).flatMap(
     ([name, value]): readonly (readonly [string, Writable])[] => {
       if (!(value instanceof QuantizedTensor)) return [[name, value]];
       const own = quantizedEntries(name, value);
@@ -131,41 +173,50 @@ export async function writeSafetensors(
       return own.tensors;
     },
   );
-  for (const [name, value] of given) {
-    const array = await hostArray(value);
-    if (name === METADATA) {
-      throw new TypeError(
-        `Cannot write a tensor named "${METADATA}": safetensors keeps that name for itself`,
-      );
-    }
-    if (NAMES[array.dtype] === undefined) {
-      throw new TypeError(
-        `Cannot write tensor "${name}" as safetensors: the format has no ${array.dtype}`,
-      );
-    }
-    arrays.push([name, array]);
+  const given: [string, Writable][] = [];
+  for (const [name, value] of parts) {
+    checkWritable(name, value);
+    given.push([name, isConcrete(value.shape) ? value : await hostArray(value)]);
   }
-  arrays.sort(([n, a], [m, b]) =>
-    DTYPES[b.dtype].bytes - DTYPES[a.dtype].bytes || (n < m ? -1 : 1)
-  );
+  given.sort(([n, a], [m, b]) => DTYPES[b.dtype].bytes - DTYPES[a.dtype].bytes || (n < m ? -1 : 1));
+  yield headerOf(given, texts);
+  for (const [, value] of given) yield bytesOfArray(await hostArray(value));
+}
+
+/** Throws `TypeError` for a tensor that the format cannot hold. */
+function checkWritable(name: string, value: Writable): void {
+  checkHostable(value);
+  if (name === METADATA) {
+    throw new TypeError(
+      `Cannot write a tensor named "${METADATA}": safetensors keeps that name for itself`,
+    );
+  }
+  if (NAMES[value.dtype] === undefined) {
+    throw new TypeError(
+      `Cannot write tensor "${name}" as safetensors: the format has no ${value.dtype}`,
+    );
+  }
+}
+
+/** Makes the header, padded so that the widest elements are aligned. */
+function headerOf(
+  given: readonly (readonly [string, Writable])[],
+  texts: Readonly<Record<string, string>>,
+): Bytes {
   const entries: [string, unknown][] = [];
   if (Object.keys(texts).length > 0) entries.push([METADATA, texts]);
   let at = 0;
-  for (const [name, array] of arrays) {
-    const end = at + bytesOfArray(array).length;
-    const { dtype, shape } = array;
+  for (const [name, { dtype, shape }] of given) {
+    const end = at + sizeOf(shape) * DTYPES[dtype].bytes;
     entries.push([name, { dtype: NAMES[dtype], shape, data_offsets: [at, end] }]);
     at = end;
   }
-  let text = JSON.stringify(Object.fromEntries(entries));
-  let encoded = new TextEncoder().encode(text);
-  if (encoded.length % 8 !== 0) {
-    text += " ".repeat(8 - encoded.length % 8);
-    encoded = new TextEncoder().encode(text);
-  }
-  const length = new Uint8Array(8);
-  viewOf(length).setBigUint64(0, BigInt(encoded.length), true);
-  return concatBytes([length, encoded, ...arrays.map(([, a]) => bytesOfArray(a))]);
+  const text = new TextEncoder().encode(JSON.stringify(Object.fromEntries(entries)));
+  const padded = Math.ceil(text.length / 8) * 8;
+  const header = new Uint8Array(LENGTH_BYTES + padded).fill(0x20);
+  viewOf(header).setBigUint64(0, BigInt(padded), true);
+  header.set(text, LENGTH_BYTES);
+  return header;
 }
 
 function bad(why: string): DataLossError {
@@ -207,8 +258,8 @@ function readMetadata(value: unknown): Record<string, string> {
   return value as Record<string, string>;
 }
 
-/** A tensor's entry in the header. */
-interface Entry {
+/** A tensor of a file, and its first byte and the one after its last. */
+export interface Entry {
   readonly name: string;
   readonly dtype: DType;
   readonly shape: Shape;

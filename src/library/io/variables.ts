@@ -1,17 +1,28 @@
 /** Checkpoints: variables and optimizers saved to and restored from safetensors or npz files. */
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { InvalidArgumentError, NotFoundError, ValueError } from "../../engine/core/errors.ts";
+import type { DType } from "../../engine/core/dtype.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import { isPlainObject, type Nest, NestWalk } from "../../engine/core/nest.ts";
+import { withRecorders } from "../../engine/core/apply.ts";
 import { optionCheck } from "../../engine/core/arguments.ts";
-import { sameShape, shapeText } from "../../engine/core/shape.ts";
+import { sameShape, type Shape, shapeText } from "../../engine/core/shape.ts";
 import { Tensor, type VariableLike } from "../../engine/core/tensor.ts";
+import { outsideScopes } from "../../engine/runtime/eager/tensor.ts";
 import { tensor } from "../../engine/ops/array/creation.ts";
 import { type Bytes, checkBytes } from "./bytes.ts";
-import { readBytes } from "./files.ts";
+import { fileOf } from "./files.ts";
 import { fileWriter } from "./file_system.ts";
 import { readNpz, writeNpz } from "./npz.ts";
-import { readSafetensors, writeSafetensors } from "./safetensors.ts";
+import {
+  arrayOf,
+  headerEnd,
+  type Layout,
+  LENGTH_BYTES,
+  readLayout,
+  safetensorsChunks,
+  writeSafetensors,
+} from "./safetensors.ts";
 
 /** A file format for variables. */
 export type VariableFormat = "safetensors" | "npz";
@@ -28,6 +39,11 @@ const checkLoadOptions = optionCheck<LoadOptions>("loadVariables", { strict: tru
 export interface Stateful {
   /** Returns the step count, named `iter`, and one tensor for each slot of a variable, named `variable/slot`. */
   getWeights(): Promise<{ name: string; tensor: Tensor }[]>;
+  /**
+   * Returns the same at once, where that can be done.
+   * @internal
+   */
+  weightsNow?(): { name: string; tensor: Tensor }[];
   /** Restores such tensors. */
   setWeights(weights: readonly { readonly name: string; readonly tensor: Tensor }[]): Promise<void>;
 }
@@ -50,12 +66,14 @@ export function isStateful(value: unknown): value is Stateful {
     typeof (value as Partial<Stateful>).getWeights === "function";
 }
 
+/** Sets the weights of an optimizer by their names; each is read when its turn comes. */
 export async function giveWeights(
   optimizer: Stateful,
-  weights: Iterable<readonly [string, NdArray]>,
+  weights: Iterable<readonly [string, () => NdArray | Promise<NdArray>]>,
 ): Promise<void> {
-  const tensors = [...weights].map(([name, value]) => ({ name, tensor: tensor(value) }));
+  const tensors: { name: string; tensor: Tensor }[] = [];
   try {
+    for (const [name, read] of weights) tensors.push({ name, tensor: tensor(await read()) });
     await optimizer.setWeights(tensors);
   } finally {
     for (const t of tensors) t.tensor.dispose();
@@ -119,25 +137,40 @@ export async function serializeVariables(
   variables: Variables,
   format: VariableFormat = "safetensors",
 ): Promise<Bytes> {
+  return await withTensors(
+    variables,
+    (tensors) => format === "npz" ? writeNpz(tensors) : writeSafetensors(tensors),
+  );
+}
+
+/** Calls `write` with the values that variables have now and the state of optimizers, by their names in the file. */
+async function withTensors<T>(
+  variables: Variables,
+  write: (tensors: Readonly<Record<string, Tensor>>) => Promise<T>,
+): Promise<T> {
   const { variables: found, optimizers } = contentsOf(variables);
-  const named = new Map<string, Tensor>(found), counts: Tensor[] = [];
-  const inFile = new Map([...found].map(([name, v]) => [v.name, name]));
-  for (const [prefix, optimizer] of optimizers) {
-    for (const { name, tensor } of await optimizer.getWeights()) {
-      const full = prefix + renamed(name, inFile);
-      if (named.has(full)) {
-        throw new ValueError(`Cannot save variables: two of them are called "${full}"`);
-      }
-      named.set(full, tensor);
-      // Slots are the optimizer's own, the count was made for this call.
-      if (!name.includes("/")) counts.push(tensor);
+  const named = new Map<string, Tensor>(), own: Tensor[] = [];
+  // A handle on the value: a step that runs while the file is written does not change it.
+  const add = (name: string, value: Tensor): void => {
+    if (named.has(name)) {
+      throw new ValueError(`Cannot save variables: two of them are called "${name}"`);
     }
-  }
-  const tensors = Object.fromEntries(named);
+    const handle = withRecorders([], () => outsideScopes(() => value.clone()));
+    own.push(handle);
+    named.set(name, handle);
+  };
   try {
-    return format === "npz" ? await writeNpz(tensors) : await writeSafetensors(tensors);
+    for (const [name, v] of found) add(name, v);
+    const inFile = new Map([...found].map(([name, v]) => [v.name, name]));
+    for (const [prefix, optimizer] of optimizers) {
+      const weights = optimizer.weightsNow?.() ?? await optimizer.getWeights();
+      // Slots are the optimizer's own, the count was made for this call.
+      own.push(...weights.flatMap(({ name, tensor }) => name.includes("/") ? [] : [tensor]));
+      for (const { name, tensor } of weights) add(prefix + renamed(name, inFile), tensor);
+    }
+    return await write(Object.fromEntries(named));
   } finally {
-    for (const t of counts) t.dispose();
+    for (const t of own) t.dispose();
   }
 }
 
@@ -153,23 +186,84 @@ export async function restoreVariables(
 ): Promise<void> {
   checkLoadOptions(options);
   checkBytes(bytes, "variables");
-  const { strict = true } = options;
-  const isZip = bytes[0] === 0x50 && bytes[1] === 0x4b;
-  const arrays: Record<string, NdArray> = isZip
-    ? await readNpz(bytes)
-    : readSafetensors(bytes).tensors;
+  await restore(variables, await storeOf(bytes), options);
+}
+
+/** The tensors of a file, each read when it is asked for. */
+interface Store {
+  /** Dtypes and shapes by name, in the order in which they are best read. */
+  readonly specs: ReadonlyMap<string, { readonly dtype: DType; readonly shape: Shape }>;
+  /** Reads a tensor; its memory may be used again by the next read. */
+  read(name: string): NdArray | Promise<NdArray>;
+}
+
+async function storeOf(bytes: Uint8Array): Promise<Store> {
+  if (isZip(bytes)) {
+    const arrays = new Map(Object.entries(await readNpz(bytes)));
+    return { specs: arrays, read: (name) => arrays.get(name)! };
+  }
+  return storeOfLayout(
+    readLayout(bytes.subarray(0, headerEnd(bytes, bytes.length)), bytes.length),
+    (from, to) => bytes.slice(from, to),
+  );
+}
+
+/** Makes the store of a safetensors file; `read` gives bytes that are not used elsewhere before the next read. */
+function storeOfLayout(
+  { entries }: Layout,
+  read: (from: number, to: number) => Bytes | Promise<Bytes>,
+): Store {
+  // One after the other in the file.
+  const specs = new Map([...entries].sort((a, b) => a.from - b.from).map((e) => [e.name, e]));
+  return {
+    specs,
+    async read(name) {
+      const entry = specs.get(name)!;
+      return arrayOf(entry, await read(entry.from, entry.to));
+    },
+  };
+}
+
+/** Opens the store of a file. */
+async function openStore(path: string | URL): Promise<Store & { close(): Promise<void> }> {
+  const { openParts, partsInTurn } = await import("./random_access.ts");
+  const file = await openParts(fileOf(path));
+  const close = (): Promise<void> => file.close();
+  try {
+    const { size } = file, read = partsInTurn(file);
+    const start = (await read(0, Math.min(size, LENGTH_BYTES))).slice();
+    if (isZip(start)) return { ...await storeOf(await read(0, size)), close };
+    const layout = readLayout(await read(0, headerEnd(start, size)), size);
+    return { ...storeOfLayout(layout, read), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** True for the first bytes of an archive, as npz files are. */
+function isZip(bytes: Uint8Array): boolean {
+  return bytes[0] === 0x50 && bytes[1] === 0x4b;
+}
+
+/** Assigns what a file has of variables and optimizers, once all of it fits. */
+async function restore(
+  variables: Variables,
+  { specs, read }: Store,
+  { strict = true }: LoadOptions,
+): Promise<void> {
   const { variables: named, optimizers } = contentsOf(variables);
   const states = [...optimizers].map(([prefix, optimizer]) => ({
     prefix,
     optimizer,
-    names: Object.keys(arrays).filter((name) => name.startsWith(prefix) && !named.has(name)),
+    names: [...specs.keys()].filter((name) => name.startsWith(prefix) && !named.has(name)),
   }));
   const missing = new Set(
     [...named.keys(), ...states.map(({ prefix }) => `${prefix}iter`)]
-      .filter((name) => !Object.hasOwn(arrays, name)),
+      .filter((name) => !specs.has(name)),
   );
   const known = new Set([...named.keys(), ...states.flatMap((s) => s.names)]);
-  const extra = Object.keys(arrays).filter((name) => !known.has(name));
+  const extra = [...specs.keys()].filter((name) => !known.has(name));
   if (strict && (missing.size > 0 || extra.length > 0)) {
     throw new NotFoundError(
       `Cannot restore variables: the file lacks [${[...missing].join(", ")}] and has [${
@@ -177,9 +271,10 @@ export async function restoreVariables(
       }] besides`,
     );
   }
-  const pairs = [...named].filter(([name]) => !missing.has(name));
-  for (const [name, v] of pairs) {
-    const a = arrays[name];
+  const pairs = [...specs].flatMap(([name, spec]) =>
+    named.has(name) ? [{ name, v: named.get(name)!, spec }] : []
+  );
+  for (const { name, v, spec: a } of pairs) {
     if (a.dtype !== v.dtype || !sameShape(a.shape, v.staticShape)) {
       throw new InvalidArgumentError(
         `Cannot restore variable "${name}": the file has ${a.dtype}${
@@ -195,16 +290,17 @@ export async function restoreVariables(
     await giveWeights(
       optimizer,
       [`${prefix}iter`, ...slots].map((name) =>
-        [renamed(name.slice(prefix.length), here), arrays[name]] as const
+        [renamed(name.slice(prefix.length), here), () => read(name)] as const
       ),
     );
   }
-  for (const [name, v] of pairs) v.assign(arrays[name]);
+  for (const { name, v } of pairs) v.assign(await read(name));
 }
 
 /**
  * Writes variables to a file: npz where its name ends so, else safetensors. An earlier file is replaced in one
- * step: a crash or a full disk leaves the old or the new one. Needs permission to read and write in the file's folder. Rejects with
+ * step: a crash or a full disk leaves the old or the new one. It has the values of the call, whatever steps run while it is written.
+ * Tensors are written one after the other, so that one at a time lies in memory besides. Needs permission to read and write in the file's folder. Rejects with
  * `NotFoundError` where there is no such folder, `PermissionDeniedError`, and `FailedPreconditionError` for a full disk.
  *
  * @example
@@ -220,14 +316,19 @@ export async function restoreVariables(
  * ```
  */
 export async function saveVariables(path: string | URL, variables: Variables): Promise<void> {
-  const format = /\.npz$/i.test(String(path)) ? "npz" : "safetensors";
-  const bytes = await serializeVariables(variables, format);
-  await (await fileWriter()).writeBytes(path, bytes);
+  const isZip = /\.npz$/i.test(String(path));
+  await withTensors(variables, async (tensors) => {
+    const { writeBytes, writeChunks } = await fileWriter();
+    if (isZip) await writeBytes(path, await writeNpz(tensors));
+    else await writeChunks(path, safetensorsChunks(tensors));
+  });
 }
 
 /**
- * Reads variables from a file that {@linkcode saveVariables} or another program wrote, by {@linkcode restoreVariables}.
- * Rejects with `NotFoundError` where there is no such file.
+ * Reads variables from a file that {@linkcode saveVariables} or another program wrote, a path or the URL of a server, by
+ * {@linkcode restoreVariables}. Tensors of a safetensors file are read one after the other, so that one at a time lies in memory
+ * besides; of a server that gives ranges, only they are downloaded. Rejects with `NotFoundError` where there is no such file; a
+ * disk or server that fails amid the tensors leaves those assigned that were read.
  */
 export async function loadVariables(
   path: string | URL,
@@ -235,5 +336,10 @@ export async function loadVariables(
   options: LoadOptions = {},
 ): Promise<void> {
   checkLoadOptions(options);
-  await restoreVariables(variables, await readBytes(path), options);
+  const file = await openStore(path);
+  try {
+    await restore(variables, file, options);
+  } finally {
+    await file.close();
+  }
 }

@@ -308,6 +308,14 @@ export abstract class Optimizer {
    */
   // deno-lint-ignore require-await
   async getWeights(): Promise<{ name: string; tensor: Tensor }[]> {
+    return this.weightsNow();
+  }
+
+  /**
+   * Returns the result of `getWeights()` at once.
+   * @internal
+   */
+  weightsNow(): { name: string; tensor: Tensor }[] {
     const iter = withInterpreter(
       null,
       () => currentInterpreter().constant(new NdArray("int32", [], Int32Array.of(this.iterations))),
