@@ -42,9 +42,11 @@ export interface PanelCall<T = number> {
 export const PANEL_PARAMS = 12;
 
 export function panelArguments(c: PanelCall): number[] {
-  const rows = [c.panels, c.segments, c.segmentCount, c.segmentBytes, c.aBase];
-  const fixed = [...rows, c.b, c.bStep, c.cBase, c.columns, c.mode, c.count, c.bPanelStep];
-  return [...fixed, ...c.operands];
+  const { panels, segments, segmentCount, segmentBytes, aBase, b, bStep, cBase, columns } = c;
+  const { mode, count, bPanelStep, operands } = c;
+  const rows = [panels, segments, segmentCount, segmentBytes, aBase, b, bStep, cBase, columns];
+  rows.push(mode, count, bPanelStep, ...operands);
+  return rows;
 }
 
 /** Names the parameters. */

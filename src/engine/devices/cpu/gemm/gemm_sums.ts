@@ -199,17 +199,28 @@ export function prepareSums(engine: Engine, spec: SumsSpec): Sums {
       const rows = items.reduce((n, item) => item.rows.reduce((m, r) => m + r.table.rows, n), 0);
       const packs = pack !== null && !isPacked;
       if (packs) engine.packings++;
+      // Lists of calls would take as long as a small product itself.
+      const only = items.length === 1 && items[0].rows.length === 1 && !packs
+        ? items[0].rows[0]
+        : null;
       blocks.forEach((block, number) => {
         const { depth, columns } = block;
-        const bAt = items.map(({ b }, i): Pointer => {
-          if (packs) return work + tableBytes + i * blockBytes;
-          return isPacked ? b + number * blockBytes : b + 4 * (depth.from * width + columns.from);
-        });
-        const shares = engine.parts(2 * rows * columns.size * depth.size);
-        const parts = Math.ceil(shares / items.length);
-        if (packs) engine.callAll(items.flatMap(({ b }, i) => packBlock(bAt[i], b, block, parts)));
         const mode = (add || depth !== depths[0] ? ADD : 0) | (depth === last ? LAST : 0);
         const own = movedOperands(epilogue, operands, "column", 4 * columns.from);
+        const shares = engine.parts(2 * rows * columns.size * depth.size);
+        const placed = ({ b }: { readonly b: Pointer }): Pointer =>
+          isPacked ? b + number * blockBytes : b + 4 * (depth.from * width + columns.from);
+        if (only !== null && shares === 1) {
+          const at = { work, b: placed(items[0]), mode, operands: own };
+          for (const [run, args] of only.turn?.(depth) ?? []) run(...args);
+          for (const [run, args] of panels(only, block, 1, at)) run(...args);
+          return;
+        }
+        const bAt = items.map((item, i) =>
+          packs ? work + tableBytes + i * blockBytes : placed(item)
+        );
+        const parts = Math.ceil(shares / items.length);
+        if (packs) engine.callAll(items.flatMap(({ b }, i) => packBlock(bAt[i], b, block, parts)));
         for (let part = 0; part < items[0].rows.length; part++) {
           const turns = items.flatMap(({ rows }) => [...rows[part].turn?.(depth) ?? []]);
           if (turns.length > 0) engine.callAll(turns);
