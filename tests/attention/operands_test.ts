@@ -95,6 +95,19 @@ const CASES: Readonly<Record<string, Case>> = {
       tf.softmax(scores(q, k)),
     ],
   },
+  "two sets of keys for the same queries, and gradients": {
+    shapes: [[2, 3, 4, 8], [2, 5, 4, 8], [2, 5, 4, 8]],
+    ops: [2, 2, 3],
+    build: (...x) =>
+      grads(
+        (q, k, v) =>
+          tf.add(
+            tf.scaledDotProductAttention(q!, k!, v!),
+            tf.scaledDotProductAttention(q!, v!, k!),
+          ),
+        ...x,
+      ),
+  },
   "gradients of heads": {
     shapes: [[2, 3, 4, 8], [2, 5, 4, 8], [2, 5, 4, 8]],
     ops: [1, 1, 1],

@@ -1,6 +1,8 @@
 /** Conditions of passes: for each a graph that it alone tells apart, and the ops that are left. */
 import * as tf from "@weft/weft";
 import { assertEquals } from "@std/assert";
+import { apply } from "../../src/engine/core/apply.ts";
+import { lookupOp } from "../../src/engine/core/op.ts";
 import { buildIr, type IrGraph } from "../../src/engine/graph/ir.ts";
 import { Clusters } from "../../src/engine/graph/passes/clusters.ts";
 import type { PassName } from "../../src/engine/graph/passes/pipeline.ts";
@@ -166,6 +168,17 @@ for (const [what, pass, ops, build] of CASES) {
     assertEquals(opsOf(lines), ops, lines.join("\n"));
   });
 }
+
+Deno.test("batch normalization with channels first has its vectors before the other axes", () => {
+  const lines = optimized(() => {
+    const vectors = ["scale", "offset", "mean", "variance"].map((name) => place([2], name));
+    const attrs = { T: "float32", epsilon: 1e-3, is_training: false, data_format: "NCHW" };
+    return apply(lookupOp("FusedBatchNormV3")!, [place([1, 2, 3, 4], "x"), ...vectors], attrs)[0]!;
+  }, ["filters"]);
+  assertEquals(opsOf(lines), ["Reshape", "Reshape", "Reshape", "Reshape", "_BatchNorm"]);
+  const shapes = lines.filter((l) => l.includes("= Reshape(")).map((l) => /\[.*\]/.exec(l)?.[0]);
+  assertEquals(shapes, ["[2,1,1]", "[2,1,1]", "[2,1,1]", "[2,1,1]"], lines.join("\n"));
+});
 
 Deno.test("the text of a graph tells the second result of an op from the first", () => {
   const lines = optimized(() => tf.split(place([4], "x"), 2), []);

@@ -1,6 +1,8 @@
 /** Products that normalize their rows themselves: where plans make them, and that results are as of two ops. */
 import * as tf from "@weft/weft";
 import { assertEquals } from "@std/assert";
+import { apply1 } from "../../src/engine/core/apply.ts";
+import { lookupOp } from "../../src/engine/core/op.ts";
 import { pipelineOptions } from "../../src/engine/graph/passes/pipeline.ts";
 import { optimized } from "../graph/graph_text.ts";
 import { testOnGpu } from "../ops/force_variant.ts";
@@ -82,6 +84,11 @@ const CASES: readonly (readonly [string, readonly string[], Build])[] = [
     const x = normed([4, 8]);
     return tf.matMul(x, x, false, true);
   }],
+  [
+    "five rows of a batch",
+    ["_LayerNorm", "BatchMatMulV2"],
+    () => apply1(lookupOp("BatchMatMulV2")!, [normed([1, 5, 8]), weight(5)], { T: "float32" }),
+  ],
   [
     "more columns than workgroups should find statistics for",
     ["_LayerNorm", "MatMul"],
