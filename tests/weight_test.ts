@@ -128,3 +128,11 @@ Deno.test("a page that names little of the whole library writes GraphDefs, and v
     "Const,Const,AddV2,Relu [1,2] Tensor(float32[2]) [1, 4]",
   );
 });
+
+Deno.test("a page that names sparse tensors has their ops, which files of graphs have too", async () => {
+  const program = `import { sparse, SparseTensor } from "@weft/weft";
+    const x = sparse.reorder(new SparseTensor([[1, 0], [0, 1]], [5, 7], [2, 2]));
+    const sum = sparse.add(x, sparse.slice(x, [0, 0], [2, 2]));
+    console.log(sparse.toDense(sum).dataSync().join(), sparse.reduceSum(x, 0).dataSync().join());`;
+  assertEquals((await runPage(await weigh(program, home))).wrote, "0,14,10,0 5,7");
+});

@@ -3,7 +3,6 @@ import { apply, apply1, compose, type OpInput } from "../../core/apply.ts";
 import { describe } from "../../core/convert.ts";
 import { isInteger } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
-import { lookupOp } from "../../core/op.ts";
 import {
   compatible,
   isConcrete,
@@ -34,6 +33,8 @@ import { where } from "../pointwise/select.ts";
 import { type Axes, max } from "../reduce/reduce.ts";
 import { checkedIndices } from "./sparse_check.ts";
 import { joinSparse, SparseTensorDenseAdd, SparseTensorDenseMatMul } from "./sparse_ops.ts";
+import { SparseAdd, SparseReorder, SparseSlice } from "./sparse_parts.ts";
+import { SparseReduceSum } from "./sparse_reduce.ts";
 import { SparseArray, SparseTensor } from "./sparse_tensor.ts";
 
 export * from "../host/sparse.ts";
@@ -108,7 +109,7 @@ export function toDense(
 export function reorder(x: SparseLike): SparseTensor {
   const given = toSparse(x, "x", "reorder");
   return compose(() => {
-    const [indices, values] = apply(lookupOp("SparseReorder")!, wideParts(given));
+    const [indices, values] = apply(SparseReorder, wideParts(given));
     return sparseOf(indices, values, identity(given.denseShape), given.shape);
   });
 }
@@ -207,7 +208,7 @@ function addSparse(a: SparseTensor, b: SparseTensor, threshold: TensorLike): Spa
   wantArgument(least, 0, "sparse.add", "threshold");
   return compose(() => {
     const inputs = [...wideParts(a), ...wideParts(b), least];
-    const [indices, values, dims] = apply(lookupOp("SparseAdd")!, inputs);
+    const [indices, values, dims] = apply(SparseAdd, inputs);
     return sparseOf(indices, values, dims, mergeShapes(a.shape, b.shape));
   });
 }
@@ -227,7 +228,7 @@ function addSparse(a: SparseTensor, b: SparseTensor, threshold: TensorLike): Spa
 export function reduceSum(x: SparseLike, axis?: Axes, keepDims = false): Tensor {
   const given = toSparse(x, "x", "reduceSum");
   return compose(() =>
-    apply1(lookupOp("SparseReduceSum")!, [...wideParts(given), axesOf(given, axis)], {
+    apply1(SparseReduceSum, [...wideParts(given), axesOf(given, axis)], {
       keep_dims: keepDims,
     })
   );
@@ -281,7 +282,7 @@ export function slice(x: SparseLike, start: TensorLike, size: TensorLike): Spars
     given.shape?.map((d, k) => d === null ? null : Math.max(0, Math.min(sizes[k], d - begins[k])));
   return compose(() => {
     const wide = [from, most].map((v) => castInput(v, "int64"));
-    const [indices, values, dims] = apply(lookupOp("SparseSlice")!, [...wideParts(given), ...wide]);
+    const [indices, values, dims] = apply(SparseSlice, [...wideParts(given), ...wide]);
     return sparseOf(indices, values, dims, known ?? null);
   });
 }

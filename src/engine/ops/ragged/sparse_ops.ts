@@ -4,7 +4,7 @@
  */
 import { apply, apply1 } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
-import { defineOp, lookupOp, type OpDef } from "../../core/op.ts";
+import { defineOp, type OpDef } from "../../core/op.ts";
 import { compatible, type PartialShape, shapeText } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { cast } from "../array/cast.ts";
@@ -17,6 +17,7 @@ import { asTensor, intScalar, intVector, shapeOfInput } from "../input.ts";
 import { add, conjugate, mul } from "../pointwise/arithmetic.ts";
 import { sum } from "../reduce/reduce.ts";
 import { sameVector } from "./same_vector.ts";
+import { SparseReorder } from "./sparse_parts.ts";
 
 /** Flags of a product, and known properties of its operands. */
 interface Product {
@@ -168,6 +169,6 @@ export function joinSparse(
   }
   const shape = add(others, mul(end, along));
   const inputs = [concat(places), concat(parts.map(([, values]) => values)), shape];
-  const [indices, values] = apply(lookupOp("SparseReorder")!, inputs);
+  const [indices, values] = apply(SparseReorder, inputs);
   return [indices, values, shape];
 }

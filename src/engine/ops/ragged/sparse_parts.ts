@@ -1,14 +1,14 @@
 /** Sums, parts and orders of sparse tensors, given by indices, values and dense shapes. On the host. */
-import { apply } from "../../engine/core/apply.ts";
-import { defineOp, lookupOp } from "../../engine/core/op.ts";
-import { NdArray, setElement } from "../../engine/core/nd_array.ts";
-import { sameShape } from "../../engine/core/shape.ts";
-import type { Tensor } from "../../engine/core/tensor.ts";
-import { gather } from "../../engine/ops/array/gather.ts";
-import { hostInts, reshape, shape } from "../../engine/ops/array/view.ts";
-import { intScalar } from "../../engine/ops/input.ts";
-import { refuse, wholeArray } from "../../engine/ops/host/arrays.ts";
-import { addElements, iota, sumInto } from "./shared.ts";
+import { apply } from "../../core/apply.ts";
+import { defineOp, type OpDef } from "../../core/op.ts";
+import { NdArray, setElement } from "../../core/nd_array.ts";
+import { sameShape } from "../../core/shape.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { gather } from "../array/gather.ts";
+import { hostInts, reshape, shape } from "../array/view.ts";
+import { intScalar } from "../input.ts";
+import { refuse, wholeArray } from "../host/arrays.ts";
+import { addElements, iota, sumInto } from "./sums.ts";
 
 /** The place of a sparse tensor's entry, and its number. */
 interface Entry {
@@ -57,7 +57,8 @@ function pickedGradient(
   return sumInto(dy, take(iota(count))[1], count);
 }
 
-const SparseReorder = defineOp({
+/** Entries in the order of their indices. */
+export const SparseReorder: OpDef = defineOp({
   name: "SparseReorder",
   inputs: ["input_indices: int64", "input_values: T", "input_shape: int64"],
   outputs: ["output_indices: int64", "output_values: T"],
@@ -78,7 +79,8 @@ const SparseReorder = defineOp({
   },
 });
 
-const SparseSlice = defineOp({
+/** Entries of a box. */
+export const SparseSlice: OpDef = defineOp({
   name: "SparseSlice",
   inputs: ["indices: int64", "values: T", "shape: int64", "start: int64", "size: int64"],
   outputs: ["output_indices: int64", "output_values: T", "output_shape: int64"],
@@ -116,7 +118,7 @@ const SparseSlice = defineOp({
   },
 });
 
-defineOp({
+const SparseAddGrad = defineOp({
   name: "SparseAddGrad",
   inputs: ["backprop_val_grad: T", "a_indices: int64", "b_indices: int64", "sum_indices: int64"],
   outputs: ["a_val_grad: T", "b_val_grad: T"],
@@ -144,7 +146,8 @@ function sizeOfElement(x: unknown): number {
   return Array.isArray(x) ? Math.hypot(x[0], x[1]) : Math.abs(Number(x));
 }
 
-defineOp({
+/** Sums of the entries of two sparse tensors. */
+export const SparseAdd: OpDef = defineOp({
   name: "SparseAdd",
   inputs: [
     ...["a_indices: int64", "a_values: T", "a_shape: int64"],
@@ -157,7 +160,7 @@ defineOp({
   grad: {
     saves: ["a_indices", "b_indices", "sum_indices"],
     vjp: ({ a_indices, b_indices, sum_indices }, [, dy]) => {
-      const [da, db] = apply(lookupOp("SparseAddGrad")!, [dy, a_indices, b_indices, sum_indices]);
+      const [da, db] = apply(SparseAddGrad, [dy, a_indices, b_indices, sum_indices]);
       return [null, da, null, null, db, null, null];
     },
   },

@@ -1,16 +1,16 @@
 /** Sums and maxima of sparse tensors over axes, as dense tensors, which only files have. On the host. */
-import { defineOp, type GradRule } from "../../engine/core/op.ts";
-import { NdArray, setElement } from "../../engine/core/nd_array.ts";
-import { normalizeAxes, type PartialShape, sizeOf, stridesOf } from "../../engine/core/shape.ts";
-import type { Tensor } from "../../engine/core/tensor.ts";
-import { cast } from "../../engine/ops/array/cast.ts";
-import { gatherND } from "../../engine/ops/array/gather.ts";
-import { hostInts, reshape, shape as shapeOf } from "../../engine/ops/array/view.ts";
-import { add, mod, mul, sub } from "../../engine/ops/pointwise/arithmetic.ts";
-import { equal } from "../../engine/ops/pointwise/compare.ts";
-import { any } from "../../engine/ops/reduce/reduce.ts";
-import { refuse } from "../../engine/ops/host/arrays.ts";
-import { addElements, iota } from "./shared.ts";
+import { defineOp, type GradRule, type OpDef } from "../../core/op.ts";
+import { NdArray, setElement } from "../../core/nd_array.ts";
+import { normalizeAxes, type PartialShape, sizeOf, stridesOf } from "../../core/shape.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { cast } from "../array/cast.ts";
+import { gatherND } from "../array/gather.ts";
+import { hostInts, reshape, shape as shapeOf } from "../array/view.ts";
+import { add, mod, mul, sub } from "../pointwise/arithmetic.ts";
+import { equal } from "../pointwise/compare.ts";
+import { any } from "../reduce/reduce.ts";
+import { refuse } from "../host/arrays.ts";
+import { addElements, iota } from "./sums.ts";
 
 /** Returns the remaining axes, and the shape with ones for the reduced ones. */
 function reduced(shape: readonly number[], axes: NdArray): { kept: number[]; ones: number[] } {
@@ -26,8 +26,8 @@ function defineSparseReduce(
     readonly combine: (a: unknown, b: unknown) => unknown;
     readonly grad: GradRule | null;
   },
-): void {
-  defineOp({
+): OpDef {
+  return defineOp({
     name,
     inputs: [
       "input_indices: int64",
@@ -77,7 +77,8 @@ function sumGradient(dy: Tensor, indices: Tensor, dims: Tensor, axes: Tensor): T
   return gatherND(reshape(dy, ones), mul(cast(indices, "int32"), stays));
 }
 
-defineSparseReduce("SparseReduceSum", {
+/** Sums of entries along axes, as a dense tensor. */
+export const SparseReduceSum: OpDef = defineSparseReduce("SparseReduceSum", {
   types: "numeric",
   combine: addElements,
   grad: {

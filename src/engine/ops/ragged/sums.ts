@@ -1,8 +1,8 @@
-/** Common parts of ops that only files have: sums of elements, and inverse gathers of rows. */
-import { apply1, type OpInput } from "../../engine/core/apply.ts";
-import { lookupOp } from "../../engine/core/op.ts";
-import type { Tensor } from "../../engine/core/tensor.ts";
-import { intScalar } from "../../engine/ops/input.ts";
+/** Sums of elements and of rows that share a place. */
+import { apply1, type OpInput } from "../../core/apply.ts";
+import { lookupOp } from "../../core/op.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { intScalar } from "../input.ts";
 
 /** Adds two elements of a dtype. */
 export function addElements(x: unknown, y: unknown): unknown {
