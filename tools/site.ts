@@ -12,10 +12,11 @@ import { dirname, extname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { minify } from "oxc-minify";
 import { enterRoot, list, readConfig, ROOT } from "./files.ts";
-import { ALL_KERNELS, lastingModules } from "./package/module_tree.ts";
 import { packedDigits } from "./site/digits.ts";
 import { writeDocuments } from "./site/documents.ts";
 import { homeParts } from "./site/home.ts";
+import { LIBRARY_FILES, libraryParts } from "./site/library_parts.ts";
+import { named } from "./site/named.ts";
 import { copyFaceModel, copyWasm, PACKAGES } from "./site/packages.ts";
 import { pages, SOURCE } from "./site/pages.ts";
 
@@ -24,18 +25,25 @@ const FOLDER = "dist-site";
 
 /** Modules that pages and workers begin with, which may use all of the library. */
 const ENTRIES = [
-  ...["playground", "program_worker", "inside", "speed", "speed_worker", "tfjs", "jax", "weft"],
+  ...["playground", "inside", "speed", "speed_worker", "tfjs", "jax"],
   ...["reading/reference", "reading/ops", "models/models", "models/models_worker", "home/index"],
 ];
 
+/** Modules in which ops of texts, files and debugging are found, and by which graphs write themselves. */
+const UNUSED =
+  /\/graph_def\/graph_def\.ts$|\/engine\/ops\/(text|signal)\/|\/library\/(io|debugging)\//;
+
 /**
- * Pages that load what they name, with the modules that they never load later: each is built by itself, for of what several name all would
- * load everything, and without these modules, whose parts the bundler would put into the page.
+ * Pages that load what they name: each is built by itself, for of what several name all would load everything. `never` are modules that it
+ * never loads later, whose parts the bundler would put into the page.
  */
 const SMALL = {
-  train: /\/(graph_model|file_writer)\.ts$/,
-  camera: /\/file_writer\.ts$/,
+  train: { never: /\/(graph_model|file_writer)\.ts$/, without: UNUSED },
+  camera: { never: /\/file_writer\.ts$/, without: UNUSED },
 };
+
+/** The worker of programs, the library as it loads it, and ops of one's own. */
+const PROGRAMS = ["program_worker", ...LIBRARY_FILES, "weft_ops"];
 
 /** Browsers that have WebGPU or `light-dark()`. */
 const TARGET = "es2022";
@@ -57,33 +65,6 @@ const LAZY: Plugin = {
     );
   },
 };
-
-/** Leaves out modules of the library of which a page uses nothing, as bundlers do with the package, and those that it never loads later. */
-const named = (never: RegExp): Plugin => ({
-  name: "named",
-  setup({ onLoad, onResolve }) {
-    onResolve(
-      { filter: never },
-      ({ path, kind }) => kind === "dynamic-import" ? { path, external: true } : null,
-    );
-    const { found, effects } = lastingModules(), root = decodeURIComponent(ROOT.pathname);
-    onResolve({ filter: /^(\.\.?)?\/.*\.ts$/ }, ({ path, importer }) => {
-      const full = path.startsWith("/") ? path : join(dirname(importer), path);
-      if (!full.startsWith(`${root}src/`)) return null;
-      const module = full.slice(root.length);
-      if (module === "src/modules_generated.ts") return { path: "found", namespace: "found" };
-      const isTable = module === ALL_KERNELS;
-      return {
-        path: isTable ? full.replace("all_kernels", "lazy_kernels") : full,
-        sideEffects: isTable || effects.has(module),
-      };
-    });
-    onLoad({ filter: /.*/, namespace: "found" }, () => ({
-      contents: found.map((module) => `import ${JSON.stringify(root + module)};`).join("\n"),
-      resolveDir: root,
-    }));
-  },
-});
 
 /** Extensions of files that are copied as they are. */
 const COPIED = [".css", ".svg", ".js"];
@@ -119,11 +100,11 @@ export async function buildSite(folder: string): Promise<void> {
   try {
     const files = { root, folder, imports };
     await bundle(ENTRIES, LAZY, files);
-    for (const [page, never] of Object.entries(SMALL)) {
-      await bundle([page, `${page}_worker`], named(never), files);
+    await bundle(PROGRAMS, libraryParts(), files);
+    for (const [page, left] of Object.entries(SMALL)) {
+      await bundle([page, `${page}_worker`], named(left), files);
     }
     await shortenNames(folder);
-    await Deno.writeTextFile(`${folder}/weft_ops.js`, await ownOpsText(root));
   } finally {
     await stop();
   }
@@ -185,20 +166,6 @@ async function shortenNames(folder: string): Promise<void> {
     if (errors.length > 0) throw new Error(`Cannot minify ${name}: ${errors[0]!.message}`);
     await Deno.writeTextFile(path, code);
   }
-}
-
-/** Ops of one's own, as programs of the playground import them: out of the library's one file, which compresses better. */
-async function ownOpsText(root: string): Promise<string> {
-  const { metafile } = await build({
-    absWorkingDir: root,
-    entryPoints: ["src/entries/ops/mod.ts"],
-    bundle: true,
-    format: "esm",
-    write: false,
-    metafile: true,
-  });
-  const [{ exports }] = Object.values(metafile.outputs);
-  return `import { ownOps } from "./weft.js";\nexport const { ${exports.join(", ")} } = ownOps;\n`;
 }
 
 /** Where the entries of the library lie, by their names. */

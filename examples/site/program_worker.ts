@@ -1,6 +1,7 @@
 /** Runs one program: sends what it writes to the console, and in the end the graphs that it ran and their plans. */
 
 import * as tf from "@weft/weft";
+import { neededParts, PARTS } from "./library.ts";
 import type { Backend, Counts, ProgramMessage, ProgramRequest, WorkerScope } from "./messages.ts";
 import { PlanWatch } from "./plans.ts";
 import { errorText, shownLine } from "./shown.ts";
@@ -26,20 +27,31 @@ function log(level: "log" | "warn" | "error", text: string): void {
   });
 }
 
-/** Entries that programs may import, and where they lie. */
-const ENTRIES: Readonly<Record<string, string>> = {
-  "@weft/weft": "./weft.js",
-  "@weft/weft/ops": "./weft_ops.js",
-};
+/** Where a file of the site lies. */
+const placed = (file: string): string =>
+  JSON.stringify(new URL(`./${file}.js`, import.meta.url).href);
+
+/** A module of the library with the parts that a program names. */
+function libraryFor(code: string): string {
+  const parts = neededParts(code).map((file) =>
+    `export { ${PARTS[file]!.join(", ")} } from ${placed(file)};`
+  );
+  return moduleOf([`export * from ${placed("weft")};`, ...parts].join("\n"));
+}
+
+function moduleOf(text: string): string {
+  return URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+}
 
 /** The program with the entries' addresses in place of their names: workers have no import maps. */
-function linked(code: string): string {
+function linked(code: string, library: string): string {
+  const entries: Readonly<Record<string, string>> = {
+    "@weft/weft": JSON.stringify(library),
+    "@weft/weft/ops": placed("weft_ops"),
+  };
   return code.replaceAll(
     /(\bfrom\s*|\bimport\s*\(?\s*)(["'])(@weft\/weft(?:\/\w+)?)\2/g,
-    (whole, before, _, name) => {
-      const entry = ENTRIES[name];
-      return entry ? before + JSON.stringify(new URL(entry, import.meta.url).href) : whole;
-    },
+    (whole, before, _, name) => name in entries ? before + entries[name] : whole,
   );
 }
 
@@ -58,9 +70,12 @@ async function chooseBackend(wanted: Backend): Promise<Backend> {
 }
 
 async function run({ code, backend: wanted }: ProgramRequest): Promise<void> {
+  // Its ops are known when a device is chosen, which loads their kernels.
+  const library = libraryFor(code);
+  await import(library);
   const backend = await chooseBackend(wanted);
   const watch = new PlanWatch(), time = new TimelineWatch();
-  const url = URL.createObjectURL(new Blob([linked(code)], { type: "text/javascript" }));
+  const url = moduleOf(linked(code, library));
   const fail = (error: unknown): void => log("error", errorText(error) + placeOf(error, url));
   addEventListener("unhandledrejection", (event) => {
     event.preventDefault();

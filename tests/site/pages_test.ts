@@ -14,8 +14,6 @@ const PAGES = SITE_PAGES.map(({ name }) => name);
 const PHONE = { viewport: { width: 360, height: 740 } };
 /** Most KiB of a page, compressed by brotli, without its data. */
 const WEIGHT = 400;
-/** Those of pages whose programs may use all of the library, or that read a GraphModel, for which all of its ops are there. */
-const WEIGHTS: Readonly<Record<string, number>> = { playground: 472, inside: 472, camera: 403 };
 /** Data: digits, a trained network, texts of lessons. */
 const DATA = /\.bin$|\/models\/|\/lessons\//;
 
@@ -311,7 +309,7 @@ test("no page weighs more than one may on the GPU, compressed and without data [
       brotliCompressSync(Deno.readFileSync(folder + path)).length
     ).reduce((sum, n) => sum + n, 0);
     assert(loaded.size >= (READ.includes(name) ? 2 : 5), `${name}: ${loaded.size} files`);
-    assert(weight <= 1024 * (WEIGHTS[name] ?? WEIGHT), `${name}: ${weight} bytes`);
+    assert(weight <= 1024 * WEIGHT, `${name}: ${weight} bytes`);
   }
   for (const [file, most] of [["digits.bin", 1e6], ["models/blazeface.bin", 6e5]] as const) {
     assert((await Deno.stat(`${folder}/${file}`)).size <= most, file);

@@ -212,3 +212,42 @@ await new tf.Session({ graph }).run(y, { feeds: new Map([[graph.getTensorByName(
   await page.waitForSelector('#picture g[data-scope="one"]');
   assertEquals([await boxes(), await names()], [3, ["one", "two"]]);
 });
+
+test("a program loads the parts of the library that it names", async (page) => {
+  const loaded: string[] = [];
+  page.context().on("response", (r) => loaded.push(new URL(r.url()).pathname.slice(1)));
+  const parts = () => loaded.splice(0).filter((file) => /^weft_\w+\.js$/.test(file)).sort();
+  await page.goto(`${home}/playground.html?device=cpu#tensors`);
+  await textOf(page, "status", / ms on /);
+  assertEquals(parts(), []);
+  const head = 'import * as tf from "@weft/weft";\n';
+  for (
+    const [program, wanted, files] of [
+      [
+        "const x = tf.sparse.reorder(new tf.SparseTensor([[1], [0]], [5, 7], [2]));\nconsole.log(await tf.sparse.toDense(x).data());",
+        /7, 5/,
+        ["weft_more.js"],
+      ],
+      [
+        "const d = tf.data.range(4).batch(2);\nfor await (const x of d) console.log(await tf.image.adjustBrightness(tf.cast(tf.reshape(x, [1, 2, 1]), 'float32'), 1).data());",
+        /1, 2.*3, 4/s,
+        ["weft_data.js", "weft_more.js"],
+      ],
+      [
+        'const g = new tf.Graph();\ng.asDefault(() => tf.importGraphDef({ node: [{ name: "x", op: "Const", attr: { dtype: { type: "DT_FLOAT" }, value: { tensor: { dtype: "DT_FLOAT", tensorShape: {}, floatVal: [3] } } } }, { name: "y", op: "Erf", input: ["x"], attr: { T: { type: "DT_FLOAT" } } }] }, { prefix: "" }));\nconsole.log(g.operations.map((o) => o.type).join());',
+        /Const,Erf/,
+        ["weft_graphs.js"],
+      ],
+      ["console.log(typeof tf.compat.v2.data.range);", /^function$/, ["weft_v1.js"]],
+      [
+        'const name = "lin" + "alg";\nconsole.log(await tf[name].det([[2, 0], [0, 3]]).data(), Object.keys(tf).length);',
+        /6.* \d{3}/,
+        [...["data", "graphs", "more", "train", "v1"].map((part) => `weft_${part}.js`)],
+      ],
+    ] as const
+  ) {
+    await runProgram(page, head + program);
+    await textOf(page, "output", wanted);
+    assertEquals(parts(), [...files], program);
+  }
+});

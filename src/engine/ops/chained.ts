@@ -6,6 +6,7 @@ import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { bufferOf } from "./array/tensor_buffer.ts";
 import * as ops from "./functions.ts";
 import { print } from "./host/print.ts";
+import * as resize from "./image/resize.ts";
 import * as activation from "./pointwise/activation.ts";
 import * as compare from "./pointwise/compare.ts";
 import * as power from "./pointwise/power.ts";
@@ -111,8 +112,8 @@ const METHODS: {
     wantObject(x, "x", "reshapeAs", "a tensor");
     return ops.reshape(self, x.shape);
   },
-  resizeBilinear: ops.image.resizeBilinear,
-  resizeNearestNeighbor: ops.image.resizeNearestNeighbor,
+  resizeBilinear: resize.resizeBilinear,
+  resizeNearestNeighbor: resize.resizeNearestNeighbor,
   reverse: ops.reverse,
   rfft: (self) => ops.rfft(self),
   separableConv2d: ops.separableConv2d,
