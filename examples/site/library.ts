@@ -1,6 +1,6 @@
-/** The library as programs of the playground load it: what all may use, and parts that a program's names ask for. */
+/** Parts of the library that programs of the playground load when they name something of theirs. */
 
-/** Parts: their files and what of the library they export. */
+/** Parts: files, and names that they export. */
 export const PARTS: Readonly<Record<string, readonly string[]>> = {
   weft_data: ["data", "io"],
   weft_graphs: ["importGraphDef", "loadGraphModel"],

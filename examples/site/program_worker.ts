@@ -27,7 +27,7 @@ function log(level: "log" | "warn" | "error", text: string): void {
   });
 }
 
-/** Where a file of the site lies. */
+/** Address of a file of the site, as a literal. */
 const placed = (file: string): string =>
   JSON.stringify(new URL(`./${file}.js`, import.meta.url).href);
 

@@ -1,4 +1,4 @@
-/** What programs of the playground load of the library: parts that they name, and all where names may be computed. */
+/** Programs of the playground load the parts of the library that they name, and all where names may be computed. */
 
 import { assertEquals } from "@std/assert";
 import * as tf from "@weft/weft";

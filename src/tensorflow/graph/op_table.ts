@@ -38,8 +38,6 @@ import "../ops/ragged_parts.ts";
 import "../ops/resample.ts";
 import "../ops/shapes.ts";
 import "../ops/sparse_dense.ts";
-import "../../engine/ops/ragged/sparse_parts.ts";
-import "../../engine/ops/ragged/sparse_reduce.ts";
 import {
   as,
   type ImportedNode,

@@ -8,7 +8,7 @@ import { gather } from "../../engine/ops/array/gather.ts";
 import { shape } from "../../engine/ops/array/view.ts";
 import { refuse } from "../../engine/ops/host/arrays.ts";
 import { philoxOf } from "../../engine/ops/random/philox.ts";
-import { iota, sumInto } from "../../engine/ops/ragged/sums.ts";
+import { iota, sumInto } from "../../engine/ops/array/segment.ts";
 
 const StatelessShuffle: OpDef = defineOp({
   name: "StatelessShuffle",

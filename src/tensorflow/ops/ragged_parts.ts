@@ -8,9 +8,8 @@ import type { Tensor } from "../../engine/core/tensor.ts";
 import { encodeString, joinBytes } from "../../engine/core/text.ts";
 import { concat } from "../../engine/ops/array/join.ts";
 import { hostInts, knownInts, reshape, shape, size } from "../../engine/ops/array/view.ts";
-import { segmentShape } from "../../engine/ops/array/segment.ts";
+import { iota, segmentShape, sumInto } from "../../engine/ops/array/segment.ts";
 import { refuse, textsOf } from "../../engine/ops/host/arrays.ts";
-import { iota, sumInto } from "../../engine/ops/ragged/sums.ts";
 
 /** Throws `InvalidArgumentError` for invalid row splits of this many values. */
 function checkSplits(splits: readonly number[], count: number): void {

@@ -1,5 +1,5 @@
 /** Sums over segments of the leading axes. */
-import { apply1 } from "../../core/apply.ts";
+import { apply1, type OpInput } from "../../core/apply.ts";
 import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
 import { defineOp, type GradRule, lookupOp, type OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
@@ -179,4 +179,14 @@ export function segmentSum(x: TensorLike, segmentIds: TensorLike): Tensor {
   const ids = wideIndexInput(segmentIds, "segmentSum");
   wantRank(ids, 1, (shape) => `Cannot sum segments with ids of shape ${shape}: wanted a vector`);
   return apply1(SegmentSum, [toInput(x, "x", "segmentSum"), ids]);
+}
+
+/** Returns the numbers from 0 to below `n`. */
+export function iota(n: OpInput): Tensor {
+  return apply1(lookupOp("Range")!, [intScalar(0), n, intScalar(1)]);
+}
+
+/** Sums the rows that share a place, of `count` places. */
+export function sumInto(rows: OpInput, places: OpInput, count: OpInput): Tensor {
+  return apply1(lookupOp("UnsortedSegmentSum")!, [rows, places, count]);
 }

@@ -33,8 +33,7 @@ import { where } from "../pointwise/select.ts";
 import { type Axes, max } from "../reduce/reduce.ts";
 import { checkedIndices } from "./sparse_check.ts";
 import { joinSparse, SparseTensorDenseAdd, SparseTensorDenseMatMul } from "./sparse_ops.ts";
-import { SparseAdd, SparseReorder, SparseSlice } from "./sparse_parts.ts";
-import { SparseReduceSum } from "./sparse_reduce.ts";
+import { SparseAdd, SparseReduceSum, SparseReorder, SparseSlice } from "./sparse_parts.ts";
 import { SparseArray, SparseTensor } from "./sparse_tensor.ts";
 
 export * from "../host/sparse.ts";
