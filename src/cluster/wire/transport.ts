@@ -62,7 +62,8 @@ const MADE_AT = /\n\nOriginal stack trace for '[^'\n]*':(\n\s+at .*)*/;
 
 /** Returns the status code and text of an error that a handler threw. */
 export function statusOf(thrown: unknown): { code: number; message: string } {
-  const error = readable(thrown, { stack: false }), message = messageOf(error).replace(MADE_AT, "");
+  const error = readable(thrown, ["name", "message", "code"]),
+    message = messageOf(error).replace(MADE_AT, "");
   if (error instanceof OpError) return { code: error.code, message };
   // The caller's mistakes are not the server's faults.
   return { code: error instanceof TypeError || error instanceof RangeError ? 3 : 2, message };

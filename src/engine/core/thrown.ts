@@ -4,19 +4,15 @@
  */
 
 /** Fields that error texts are made of: name and message first. */
-const FIELDS = ["name", "message", "stack", "code", "op", "node", "inputs", "cause"] as const;
-/** Those without the stack, which takes as long to read as a thousand others. */
-const FEW_FIELDS = FIELDS.filter((field) => field !== "stack");
+const FIELDS = ["name", "message", "stack", "code", "op", "node", "inputs", "cause"];
 
 /**
  * Returns a value that is safe to read in place of a thrown one: an error whose name and message are texts, or a
  * primitive. A readable error is returned itself; an unreadable one gets a stand-in of its class, and any other object
- * its text. Without `stack` nothing is known of the stack, which a refusal that costs little does not read.
+ * its text. `fields` are those that will be read, name and message first:
+ * that of the stack costs more than all others.
  */
-export function readable(
-  thrown: unknown,
-  { stack = true }: { readonly stack?: boolean } = {},
-): unknown {
+export function readable(thrown: unknown, fields: readonly string[] = FIELDS): unknown {
   if (thrown === null || (typeof thrown !== "object" && typeof thrown !== "function")) {
     return thrown;
   }
@@ -25,11 +21,11 @@ export function readable(
   } catch {
     return textOf(thrown);
   }
-  const keys = stack ? FIELDS : FEW_FIELDS, fields = keys.map((key) => fieldOf(thrown, key));
-  const [name, message] = fields;
-  const isReadable = !fields.includes(UNREADABLE) && typeof name === "string" &&
+  const values = fields.map((key) => fieldOf(thrown, key));
+  const [name, message] = values;
+  const isReadable = !values.includes(UNREADABLE) && typeof name === "string" &&
     typeof message === "string";
-  return isReadable ? thrown : standIn(thrown, keys, fields);
+  return isReadable ? thrown : standIn(thrown, fields, values);
 }
 
 const UNREADABLE = Symbol("unreadable");
@@ -43,10 +39,10 @@ function fieldOf(thrown: object, key: string): unknown {
 }
 
 /** Makes an error of the same class with the readable fields; name and message become texts. */
-function standIn(thrown: Error, keys: readonly string[], fields: readonly unknown[]): unknown {
+function standIn(thrown: Error, fields: readonly string[], values: readonly unknown[]): unknown {
   const own: PropertyDescriptorMap = {};
-  keys.forEach((key, i) => {
-    const value = fields[i] === UNREADABLE ? undefined : fields[i];
+  fields.forEach((key, i) => {
+    const value = values[i] === UNREADABLE ? undefined : values[i];
     own[key] = { value: i < 2 ? textOf(value ?? (i === 0 ? "Error" : "")) : value };
   });
   try {
@@ -69,6 +65,6 @@ export function textOf(value: unknown): string {
 
 /** Returns the message of an error, the text of any other value. */
 export function messageOf(thrown: unknown): string {
-  const read = readable(thrown, { stack: false });
+  const read = readable(thrown, ["name", "message"]);
   return read instanceof Error ? read.message : textOf(read);
 }

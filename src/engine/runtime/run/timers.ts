@@ -41,35 +41,26 @@ export function nextTask(): Promise<void> {
   });
 }
 
-/** Long work of a process, of which one slice runs at a time, and timers and events between two. */
-class Turns {
-  readonly #waiting: (() => void)[] = [];
-  #isRunning = false;
+/** Callbacks of long work of this process that waits for its turn, the one whose turn it is first. */
+const waiting: (() => void)[] = [];
 
-  next(): Promise<void> {
-    const { promise, resolve } = deferred<void>();
-    this.#waiting.push(resolve);
-    if (!this.#isRunning) void this.#run();
-    return promise;
-  }
-
-  async #run(): Promise<void> {
-    this.#isRunning = true;
-    while (this.#waiting.length > 0) {
-      await nextTask();
-      this.#waiting.shift()!();
-      // The slice runs before this. A timer that had begun before it would be due by now, and leave events no time.
-      await nextTask();
-    }
-    this.#isRunning = false;
-  }
+/**
+ * Resolves when the caller may run the next slice of long work: all such work of the process takes turns, and what is short goes
+ * between.
+ */
+export function nextSlice(): Promise<void> {
+  const { promise, resolve } = deferred<void>();
+  if (waiting.push(resolve) === 1) void giveTurns();
+  return promise;
 }
 
-const turns = new Turns();
-
-/** Resolves when the caller may run the next slice of long work: all such work of the process takes turns, and what is short goes between. */
-export function nextSlice(): Promise<void> {
-  return turns.next();
+async function giveTurns(): Promise<void> {
+  for (; waiting.length > 0; waiting.shift()) {
+    await nextTask();
+    waiting[0]();
+    // The slice runs before this. A timer that had begun before it would be due by now, and leave events no time.
+    await nextTask();
+  }
 }
 
 /** A promise that others settle. */
