@@ -1,140 +1,24 @@
 /** Layers of Keras that `tfjs-layers` lacks: their weights, and a function of tensors. */
 import * as tf from "../../../mod.ts";
 import { UnimplementedError } from "../../engine/core/errors.ts";
-import type { Json, JsonObject } from "../layers/keras_config.ts";
+import type { Json } from "../layers/keras_config.ts";
+import { ATTENTIONS } from "./attention_layers.ts";
+import {
+  along,
+  extent,
+  type Extents,
+  type Kind,
+  last,
+  numbers,
+  pair,
+  places,
+  type Settings,
+  shapeOf,
+  template,
+  type Weight,
+} from "./layer_kinds.ts";
+import { MORE_LAYERS } from "./more_layers.ts";
 import { runOperation } from "./operations.ts";
-
-/** A shape; null where an extent is not known. */
-export type Extents = readonly (number | null)[];
-
-/** A weight of a layer. */
-export interface Weight {
-  readonly name: string;
-  readonly shape: readonly number[];
-  /** Number that it begins with. Default: as Glorot's uniform initializer draws them. */
-  readonly start?: 0 | 1;
-  /** False where no gradient changes it. */
-  readonly trainable?: boolean;
-}
-
-/** A call of a layer. */
-export interface CallOf {
-  readonly inputs: readonly tf.Tensor[];
-  readonly weights: readonly tf.Tensor[];
-  readonly config: Settings;
-  readonly training: boolean;
-  /** Which steps of the first input count; null where all do. */
-  readonly mask: tf.Tensor | null;
-}
-
-/** A layer's settings, by names in the package's writing: `keyDim`. */
-export type Settings = Readonly<Record<string, Json | undefined>>;
-
-/** A class of layers. */
-export interface Kind {
-  readonly weights?: (config: Settings, shapes: readonly Extents[]) => Weight[];
-  readonly call: (given: CallOf) => tf.Tensor;
-  /** True where steps that do not count stay so in the result. */
-  readonly masks?: boolean;
-}
-
-const numbers = (value: Json | undefined): number[] =>
-  (Array.isArray(value) ? value : [value]).map(Number);
-const last = (shape: Extents): number => Number(shape.at(-1));
-const shapeOf = (x: tf.Tensor): Extents => x.staticShape!;
-/** An extent for `reshape`. */
-const extent = (n: number | null | undefined): number => n ?? -1;
-const places = (axes: readonly number[], rank: number): number[] =>
-  axes.map((axis) => axis < 0 ? axis + rank : axis);
-/** A shape that broadcasts against `rank` dimensions, with the extents of a weight along its axes. */
-function along(axes: readonly number[], weight: tf.Tensor, rank: number): number[] {
-  const shape = new Array<number>(rank).fill(1);
-  axes.forEach((axis, i) => shape[axis] = Number(shapeOf(weight)[i]));
-  return shape;
-}
-
-/** Arguments of a call, as the configuration keeps them: tensors by their numbers. */
-function template(config: Settings): JsonObject {
-  return JSON.parse(String(config.template ?? `{"args":[],"kwargs":{}}`));
-}
-
-/** The inputs of an attention, by their meaning. */
-function rolesOf(config: Settings): Map<string, number> {
-  const { args, kwargs } = template(config) as { args: Json[]; kwargs: JsonObject };
-  const names = ["query", "value", "key", "querymask", "valuemask", "keymask", "attentionmask"];
-  const found = new Map<string, number>();
-  const note = (name: string, value: Json) => {
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return;
-    if (typeof value.tensor === "number") found.set(name, value.tensor);
-  };
-  args.forEach((value, i) => note(names[i], value));
-  for (const [name, value] of Object.entries(kwargs)) note(name, value);
-  if (found.size === 0) ["query", "value"].forEach((name, i) => found.set(name, i));
-  return found;
-}
-
-function attentionWeights(config: Settings, shapes: readonly Extents[]): Weight[] {
-  const roles = rolesOf(config), heads = Number(config.numHeads), dim = Number(config.keyDim);
-  const values = Number(config.valueDim ?? dim);
-  const query = shapes[roles.get("query")!], value = shapes[roles.get("value")!];
-  const key = shapes[roles.get("key") ?? roles.get("value")!];
-  if (query.length !== 3 || config.attentionAxes && String(config.attentionAxes) !== "1") {
-    throw new UnimplementedError(
-      `Cannot make layer ${config.name}: attention over more than one axis is not supported`,
-    );
-  }
-  const out = config.outputShape === null || config.outputShape === undefined
-    ? [last(query)]
-    : numbers(config.outputShape);
-  const parts: [string, number[], number[]][] = [
-    ["query", [last(query), heads, dim], [heads, dim]],
-    ["key", [last(key), heads, dim], [heads, dim]],
-    ["value", [last(value), heads, values], [heads, values]],
-    ["attention_output", [heads, values, ...out], out],
-  ];
-  return parts.flatMap(([name, kernel, bias]): Weight[] => [
-    { name: `${name}/kernel`, shape: kernel },
-    ...(config.useBias === false ? [] : [{ name: `${name}/bias`, shape: bias, start: 0 as const }]),
-  ]);
-}
-
-function attention({ inputs, weights, config, training, mask }: CallOf): tf.Tensor {
-  const roles = rolesOf(config), step = config.useBias === false ? 1 : 2;
-  const given = (name: string): tf.Tensor | null => inputs[roles.get(name)!] ?? null;
-  const project = (x: tf.Tensor, i: number): tf.Tensor => {
-    const y = tf.einsum("btd,dhk->bthk", x, weights[i * step]);
-    return step === 1 ? y : tf.add(y, weights[i * step + 1]);
-  };
-  const source = given("value")!;
-  const query = tf.mul(project(given("query")!, 0), 1 / Math.sqrt(Number(config.keyDim)));
-  const key = project(given("key") ?? source, 1), value = project(source, 2);
-  let scores = tf.einsum("bthk,bshk->bhts", query, key);
-  const masks: tf.Tensor[] = [];
-  const isOwn = given("query") === source;
-  const queries = given("querymask") ?? mask, values = given("valuemask") ?? (isOwn ? mask : null);
-  if (queries) masks.push(tf.reshape(queries, [-1, 1, extent(shapeOf(query)[1]), 1]));
-  for (const steps of [values, given("keymask")]) {
-    if (steps) masks.push(tf.expandDims(tf.expandDims(steps, 1), 1));
-  }
-  const wanted = given("attentionmask");
-  if (wanted) masks.push(shapeOf(wanted).length === 3 ? tf.expandDims(wanted, 1) : wanted);
-  if (template(config).kwargs && (template(config).kwargs as JsonObject).usecausalmask === true) {
-    const ones = tf.onesLike(tf.slice(scores, [0, 0, 0, 0], [1, 1, -1, -1]));
-    masks.push(tf.greaterEqual(tf.cumsum(ones, 2), tf.cumsum(ones, 3)));
-  }
-  const seen = masks.map((m) => tf.cast(m, "bool")).reduce<tf.Tensor | null>(
-    (all, m) => all ? tf.logicalAnd(all, m) : m,
-    null,
-  );
-  if (seen) scores = tf.where(seen, scores, tf.scalar(-1e9));
-  let chances = tf.softmax(scores);
-  // A row that sees nothing sees all alike; Keras makes it zeros where it drops some.
-  if (seen && Number(config.dropout) > 0) chances = tf.where(seen, chances, tf.scalar(0));
-  if (training && Number(config.dropout) > 0) chances = tf.dropout(chances, Number(config.dropout));
-  const mixed = tf.einsum("bhts,bshk->bthk", chances, value);
-  const y = tf.einsum("bthk,hkd->btd", mixed, weights[3 * step]);
-  return step === 1 ? y : tf.add(y, weights[3 * step + 1]);
-}
 
 /** The parts of an equation of `EinsumDense`, "ab,bc->ac": its result's labels and its kernel's. */
 function einsumWeights(config: Settings, [shape]: readonly Extents[]): Weight[] {
@@ -182,11 +66,6 @@ const scaled = (config: Settings, [shape]: readonly Extents[]): Weight[] => {
     ...(config.center === false ? [] : [{ name: "beta", shape: [last(shape)], start: 0 as const }]),
   ];
 };
-const pair = (value: Json | undefined): [number, number] => {
-  const [a, b = a] = numbers(value);
-  return [a, b];
-};
-
 /** Resizes images as Keras does, whose pixels have their values at their centers. */
 function resized(
   x: tf.Tensor,
@@ -202,10 +81,11 @@ function resized(
 
 /** The layers by the names of Keras. */
 export const KINDS: Readonly<Record<string, Kind>> = {
+  ...ATTENTIONS,
+  ...MORE_LAYERS,
   Operation: {
     call: ({ inputs, config }) => runOperation(String(config.operation), template(config), inputs),
   },
-  MultiHeadAttention: { weights: attentionWeights, call: attention, masks: true },
   Subtract: { call: ({ inputs: [a, b] }) => tf.sub(a, b), masks: true },
   Identity: { call: ({ inputs: [x] }) => tf.clone(x), masks: true },
   ReLU: {

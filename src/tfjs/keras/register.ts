@@ -9,7 +9,8 @@ import {
   type SerializableConstructor,
 } from "../core/serialization.ts";
 import { ACTIVATIONS } from "./activations.ts";
-import { type Extents, type Kind, KINDS, type Settings, type Weight } from "./own_layers.ts";
+import type { Extents, Kind, Settings, Weight } from "./layer_kinds.ts";
+import { KINDS } from "./own_layers.ts";
 
 /** A weight of a layer of the package. */
 interface LayerVariable {

@@ -8,9 +8,10 @@ import type { Hdf5Node } from "./hdf5.ts";
 export type Stored = readonly NdArray[] | ReadonlyMap<string, Stored>;
 
 /** Parts of layers with weights, in their order; others follow by name. */
-const ORDER = "forward_layer backward_layer query_dense key_dense value_dense output_dense".split(
-  " ",
-);
+const ORDER =
+  "forward_layer backward_layer query_dense key_dense gate_dense value_dense output_dense".split(
+    " ",
+  );
 /** Parts without weights of their own: states of random numbers. */
 const NO_WEIGHTS = /seed_generator|dropout|_softmax|^vars$/;
 
@@ -23,6 +24,7 @@ const layersOf = (config: JsonObject): JsonObject[] | null => {
 
 /** The name that Keras gives a class in its files. */
 function fileName(className: string): string {
+  if (className === "GroupQueryAttention") return "grouped_query_attention";
   return className.replace(/\W+/g, "").replace(/(.)([A-Z][a-z]+)/g, "$1_$2")
     .replace(/([a-z])([A-Z])/g, "$1_$2").toLowerCase();
 }
@@ -73,7 +75,8 @@ function partWeights(node: Hdf5Node): NdArray[] {
     const array = own!.get(String(i));
     if (array) found.push(array.array());
   }
-  const place = (name: string): number => (ORDER.indexOf(name) + 1) || ORDER.length + 1;
+  const place = (name: string): number =>
+    (ORDER.indexOf(name.replace(/^_/, "")) + 1) || ORDER.length + 1;
   const parts = node.names().filter((name) => !NO_WEIGHTS.test(name)).sort((a, b) =>
     place(a) - place(b) || a.localeCompare(b, "en", { numeric: true })
   );

@@ -13,10 +13,10 @@
  * | `GRU` with `reset_after`, operations as layers         | layers of `@weft/weft/keras`, by names of `Keras…`     |
  */
 import { UnimplementedError, ValueError } from "../../engine/core/errors.ts";
-import { isObject, type Json, type JsonObject } from "./keras_json.ts";
+import { isObject, isOperation, type Json, type JsonObject } from "./keras_json.ts";
 import { withMasks } from "./keras_masks.ts";
 
-export { isObject, type Json, type JsonObject };
+export { isObject, isOperation, type Json, type JsonObject };
 
 /** Models in models. */
 const DEEPEST = 64;
@@ -25,13 +25,14 @@ const DROPPED = new Set(
   "module registered_name build_config compile_config quantization_config shared_object_id ragged optional sparse autocast"
     .split(" "),
 );
-const OPERATIONS = /^keras\.(src\.)?ops\b/;
 /** Classes of models, which hold layers. */
 const MODELS = new Set(["Functional", "Model", "Sequential"]);
 /** Layers that `@weft/weft/keras` has for those of Keras. */
 const OWN = new Set(
   `MultiHeadAttention Normalization Subtract GroupNormalization RMSNormalization UnitNormalization Identity EinsumDense
-  UpSampling1D ZeroPadding1D Cropping1D Resizing MaskedAveragePooling1D`.split(/\s+/),
+  UpSampling1D ZeroPadding1D Cropping1D Resizing MaskedAveragePooling1D Attention AdditiveAttention GroupQueryAttention
+  GlobalAveragePooling3D GlobalMaxPooling3D SpatialDropout2D SpatialDropout3D ZeroPadding3D Cropping3D UpSampling3D DepthwiseConv1D
+  SeparableConv1D CenterCrop CategoryEncoding Discretization`.split(/\s+/),
 );
 /** Activations with other names, or with a meaning that `tfjs-layers` gives to another function. */
 const ACTIVATIONS: Readonly<Record<string, string>> = {
@@ -106,12 +107,6 @@ export function layersModel(config: JsonObject, isNew: boolean): JsonObject {
   return new Writer(isNew).object(config, 0);
 }
 
-/** True for a layer or an operation that is written as one. */
-export const isOperation = ({ module, config }: JsonObject): boolean =>
-  OPERATIONS.test(String(module)) ||
-  module === undefined && isObject(config) && "name" in config &&
-    !["trainable", "layers", "batch_shape", "batch_input_shape"].some((key) => key in config);
-
 class Writer {
   /** True for configurations of Keras 3. */
   readonly #isNew: boolean;
@@ -173,6 +168,7 @@ class Writer {
     if (/^GRU(Cell)?$/.test(name) && config.reset_after === true) {
       return made(`Keras${name}`);
     }
+    if (name === "GroupedQueryAttention") return made("KerasGroupQueryAttention");
     if (name === "L1" || name === "L2") return made("L1L2", { l1: 0, l2: 0, ...config });
     if (name === "L1L2" || !this.#isNew) return made(name);
     if (name === "LeakyReLU") return made(name, { ...config, alpha: config.negative_slope ?? 0.3 });
@@ -182,7 +178,9 @@ class Writer {
       return made("KerasUpSampling2D");
     }
     if (name === "IdentityInitializer") return made("Identity");
-    return made(OWN.has(name) && "name" in config ? `Keras${name}` : name);
+    return made(
+      (OWN.has(name) || /^Random[A-Z]/.test(name)) && "name" in config ? `Keras${name}` : name,
+    );
   }
 
   #model(name: string, config: JsonObject, depth: number): JsonObject {
@@ -229,7 +227,7 @@ class Writer {
     const config = layer.config as JsonObject;
     const inbound = nodes.map((node, i): Json => {
       if (!isObject(node)) return node;
-      const isOwn = /^Keras(Operation|MultiHeadAttention)$/.test(`${layer.class_name}`);
+      const isOwn = /^Keras(Operation|\w*Attention)$/.test(`${layer.class_name}`);
       const { name: _, ...settings } = given.config as JsonObject;
       const call = new Call(node, {
         layers: all,
@@ -276,11 +274,13 @@ class Call {
     if (source !== undefined && !layers.some((each) => each.name === source && isOperation(each))) {
       throw missing(`a mask of layer "${source}" that is handed to another`);
     }
+    // An attention of whole vectors takes the masks of its inputs in their order.
+    const own = this.#isOwn && Array.isArray(mask) ? { ...rest, masks: mask } : rest;
     this.template = {
       args: this.#read(args ?? [], 0),
       // The package writes names of settings without underscores.
       kwargs: Object.fromEntries(
-        Object.entries(rest).map(([key, value]) => [key.replaceAll("_", ""), this.#read(value, 0)]),
+        Object.entries(own).map(([key, value]) => [key.replaceAll("_", ""), this.#read(value, 0)]),
       ),
     };
     const last = this.inputs.at(-1) as Json[] | undefined;

@@ -8,3 +8,13 @@ export type JsonObject = { [key: string]: Json };
 /** True for an object of JSON. */
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
+
+const OPERATIONS = /^keras\.(src\.)?ops\b/;
+/** Layers whose settings do not say that they are layers, and not operations. */
+const BRIEF = /^(SpatialDropout\dD|Discretization)$/;
+
+/** True for a layer or an operation that is written as one. */
+export const isOperation = ({ module, class_name: name, config }: JsonObject): boolean =>
+  OPERATIONS.test(String(module)) ||
+  module === undefined && isObject(config) && "name" in config && !BRIEF.test(String(name)) &&
+    !["trainable", "layers", "batch_shape", "batch_input_shape"].some((key) => key in config);

@@ -3,12 +3,12 @@
  * attention's values and keys, and of that mean, become operations of the model, with whose results the layers are called.
  */
 import { UnimplementedError } from "../../engine/core/errors.ts";
-import { isObject, type Json, type JsonObject } from "./keras_json.ts";
+import { isObject, isOperation, type Json, type JsonObject } from "./keras_json.ts";
 
 /** Layers whose result has the mask of their only input, or of the first one. */
 const PASSING = new Set(
-  `Activation ActivityRegularization AlphaDropout BatchNormalization Bidirectional Dense Dropout ELU EinsumDense GRU GaussianDropout
-  GaussianNoise GroupNormalization Identity LSTM LayerNormalization LeakyReLU MultiHeadAttention PReLU RMSNormalization ReLU SimpleRNN
+  `Activation ActivityRegularization AdditiveAttention AlphaDropout Attention BatchNormalization Bidirectional Dense Dropout ELU EinsumDense GRU GaussianDropout
+  GaussianNoise GroupNormalization GroupQueryAttention GroupedQueryAttention Identity LSTM LayerNormalization LeakyReLU MultiHeadAttention PReLU RMSNormalization ReLU SimpleRNN
   Softmax SpatialDropout1D TimeDistributed UnitNormalization`.split(/\s+/),
 );
 /** Layers whose result has a mask where all of their inputs have one: a step counts that counts in one of them. */
@@ -70,7 +70,8 @@ export function withMasks(layers: readonly JsonObject[]): readonly JsonObject[] 
   const find = (tensor: JsonObject): JsonObject | null => {
     const history = historyOf(tensor), [name, at] = history;
     const layer = byName.get(name as string), nodes = layer?.inbound_nodes;
-    if (!layer || !isObject(layer.config)) return null;
+    // Operations hand no masks on, as `a + b` beside a layer of the same name.
+    if (!layer || !isObject(layer.config) || isOperation(layer)) return null;
     const { class_name: kind, config } = layer;
     if (MODELS.has(String(kind)) && makesMasks(layer)) {
       throw missing(`a mask that model "${name}" hands to another layer`);
@@ -118,6 +119,13 @@ export function withMasks(layers: readonly JsonObject[]): readonly JsonObject[] 
     });
     return { ...node, args, kwargs };
   };
+  /** Hands an attention of whole vectors the masks of its queries and values. */
+  const listed = (node: Json): Json => {
+    if (!isObject(node) || isObject(node.kwargs) && Array.isArray(node.kwargs.mask)) return node;
+    const [query, value] = tensorsOf(node), mask = [query, value].map((x) => x ? maskOf(x) : null);
+    if (mask.every((each) => each === null)) return node;
+    return { ...node, kwargs: { ...isObject(node.kwargs) ? node.kwargs : {}, mask } };
+  };
   /** Hands the mean of steps its mask as a second tensor, where each call has one. */
   const averaged = (layer: JsonObject, nodes: readonly Json[]): JsonObject => {
     const calls = nodes.filter(isObject).map(tensorsOf), given = calls.map(([x]) => maskOf(x));
@@ -129,7 +137,12 @@ export function withMasks(layers: readonly JsonObject[]): readonly JsonObject[] 
     const { class_name: kind, inbound_nodes: nodes } = layer;
     if (!Array.isArray(nodes)) return layer;
     if (kind === "GlobalAveragePooling1D") return averaged(layer, nodes);
-    return kind === "MultiHeadAttention" ? { ...layer, inbound_nodes: nodes.map(called) } : layer;
+    if (kind === "Attention" || kind === "AdditiveAttention") {
+      return { ...layer, inbound_nodes: nodes.map(listed) };
+    }
+    const hasHeads = kind === "MultiHeadAttention" ||
+      /^Group(ed)?QueryAttention$/.test(String(kind));
+    return hasHeads ? { ...layer, inbound_nodes: nodes.map(called) } : layer;
   });
   return [...written, ...added];
 }

@@ -2,7 +2,7 @@
 
 import * as tf from "@weft/weft/tfjs-core";
 import { loadKeras, registerKerasLayers } from "@weft/weft/keras";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { testOnDevices } from "../../devices.ts";
 import { openHdf5 } from "../../../src/tfjs/keras/hdf5.ts";
 import { effort } from "../../effort.ts";
@@ -36,6 +36,11 @@ const NAMES: readonly (readonly [name: string, corrects?: boolean])[] = [
   ["activations"],
   ["operations"],
   ["normalized"],
+  ["attended"],
+  ["grouped"],
+  ["spatial"],
+  ["augmented"],
+  ["encoded"],
 ];
 
 const at = (file: string): URL => new URL(`fixtures/${file}`, import.meta.url);
@@ -81,6 +86,13 @@ for (const [name, corrects = false] of NAMES) {
         model.compile({ optimizer: tf.train.sgd(0.05), loss: "meanSquaredError" });
         // Long unrolled gradients compile slowly without a GPU.
         const epochs = device === "webgpu" ? effort(2, 10) : 10;
+        if (name === "augmented") {
+          const fit = (): Promise<unknown> =>
+            model.fit(given, tf.tensor(told.target, told.shape), { epochs: 1, verbose: 0 });
+          const text = "Cannot train a model with layer RandomFlip: changing images at random";
+          await assertRejects(fit, Error, text);
+          return;
+        }
         const { history } = await model.fit(given, tf.tensor(told.target, told.shape), {
           epochs,
           batchSize: 64,

@@ -181,7 +181,60 @@ def normalized():
     return keras.Model(x, L.Dense(2)(L.GlobalMaxPooling1D()(y))), [noise(3, 8, 4)]
 
 
-MODELS = [mlp, unbuilt, cnn, branches, nested, recurrent, seq2seq, transformer, masked, crossed, activations, operations, normalized]
+def attended():
+    tokens, steps = keras.Input((5,), dtype="int32"), keras.Input((4, 6))
+    e = L.Embedding(10, 6, mask_zero=True)(tokens)
+    x = L.Attention(use_scale=True)([e, e])
+    y = L.Attention(score_mode="concat", use_scale=True)([steps, e])
+    y = L.AdditiveAttention()([y, e, L.Dense(6)(e)])
+    z = L.Attention()([L.AdditiveAttention(use_scale=False)([steps, y]), steps, y], use_causal_mask=True)
+    pooled = [L.GlobalMaxPooling1D()(L.Identity()(t)) for t in (ops.reshape(x, (-1, 5, 6)), y, z)]
+    given = np.array([[1, 2, 0, 0, 0], [3, 4, 5, 0, 1], [6, 7, 8, 9, 0]], np.int32)
+    return keras.Model([tokens, steps], L.Dense(2)(L.Concatenate()(pooled))), [given, noise(3, 4, 6)]
+
+
+def grouped():
+    tokens = keras.Input((6,), dtype="int32")
+    e = L.Embedding(10, 8, mask_zero=True)(tokens)
+    x = e + L.GroupQueryAttention(3, 4, 2)(e, e, use_causal_mask=True)
+    x = L.GroupQueryAttention(2, 4, 1, use_bias=False, use_gate=True, sliding_window=3)(L.Dense(8)(x), x)
+    given = np.array([[1, 2, 3, 0, 0, 0], [3, 4, 5, 2, 1, 6], [6, 7, 8, 9, 0, 0]], np.int32)
+    return keras.Model(tokens, L.Dense(2)(ops.reshape(x, (-1, 48)))), [given]
+
+
+def augmented():
+    """Only predicted: here its layers do not train."""
+    x = keras.Input((7, 8, 3))
+    y = L.RandomFlip()(L.CenterCrop(5, 6)(x))
+    y = L.RandomContrast(0.5)(L.RandomRotation(0.2)(y))
+    return keras.Model(x, L.Dense(2)(L.Flatten()(y))), [noise(3, 7, 8, 3)]
+
+
+def spatial():
+    x = keras.Input((7, 8, 3))
+    y = L.SpatialDropout2D(0.0)(L.Conv2D(4, 3)(L.CenterCrop(5, 6)(x)))
+    z = L.Reshape((3, 2, 2, 4))(y)
+    z = L.UpSampling3D((1, 2, 1))(L.Cropping3D(((1, 0), (0, 0), (0, 1)))(L.ZeroPadding3D(1)(z)))
+    pooled = [L.GlobalAveragePooling3D()(z), L.GlobalMaxPooling3D(keepdims=False)(L.SpatialDropout3D(0.0)(z))]
+    s = L.Reshape((12, 4))(y)
+    s = L.DepthwiseConv1D(3, depth_multiplier=2, padding="same", activation="tanh")(s)
+    s = L.SeparableConv1D(3, 2, strides=2, activation="relu")(s)
+    return keras.Model(x, L.Dense(2)(L.Concatenate()([*pooled, L.Flatten()(s)]))), [noise(3, 7, 8, 3)]
+
+
+def encoded():
+    a, b = keras.Input((3,), dtype="int32"), keras.Input((4,))
+    parts = [
+        L.CategoryEncoding(10)(a),
+        L.CategoryEncoding(10, output_mode="count")(a),
+        L.Flatten()(L.CategoryEncoding(10, output_mode="one_hot")(a)),
+        ops.cast(L.Discretization([-1.0, 0.0, 0.5])(b), "float32"),
+        L.Discretization([-1.0, 0.0, 0.5], output_mode="multi_hot")(b),
+    ]
+    return keras.Model([a, b], L.Dense(2)(L.Concatenate()(parts))), [words(4, 3), noise(4, 4)]
+
+
+MODELS = [mlp, unbuilt, cnn, branches, nested, recurrent, seq2seq, transformer, masked, crossed, activations, operations, normalized, attended, grouped, augmented, spatial, encoded]
 
 
 def packed(path):

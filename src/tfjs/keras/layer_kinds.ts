@@ -1,0 +1,67 @@
+/** Kinds of layers: their weights, and a function of tensors. */
+import * as tf from "../../../mod.ts";
+import type { Json, JsonObject } from "../layers/keras_config.ts";
+
+/** A shape; null where an extent is not known. */
+export type Extents = readonly (number | null)[];
+
+/** A weight of a layer. */
+export interface Weight {
+  readonly name: string;
+  readonly shape: readonly number[];
+  /** Number that it begins with. Default: as Glorot's uniform initializer draws them. */
+  readonly start?: 0 | 1;
+  /** False where no gradient changes it. */
+  readonly trainable?: boolean;
+}
+
+/** A call of a layer. */
+export interface CallOf {
+  readonly inputs: readonly tf.Tensor[];
+  readonly weights: readonly tf.Tensor[];
+  readonly config: Settings;
+  readonly training: boolean;
+  /** Which steps of the first input count; null where all do. */
+  readonly mask: tf.Tensor | null;
+}
+
+/** A layer's settings, by names in the package's writing: `keyDim`. */
+export type Settings = Readonly<Record<string, Json | undefined>>;
+
+/** A class of layers. */
+export interface Kind {
+  readonly weights?: (config: Settings, shapes: readonly Extents[]) => Weight[];
+  readonly call: (given: CallOf) => tf.Tensor;
+  /** True where steps that do not count stay so in the result. */
+  readonly masks?: boolean;
+}
+
+/** Numbers of a setting that may be one of them. */
+export const numbers = (value: Json | undefined): number[] =>
+  (Array.isArray(value) ? value : [value]).map(Number);
+/** The extent of the last axis. */
+export const last = (shape: Extents): number => Number(shape.at(-1));
+/** The static shape of a tensor of known rank. */
+export const shapeOf = (x: tf.Tensor): Extents => x.staticShape!;
+/** An extent for `reshape`. */
+export const extent = (n: number | null | undefined): number => n ?? -1;
+/** Axes counted from the front. */
+export const places = (axes: readonly number[], rank: number): number[] =>
+  axes.map((axis) => axis < 0 ? axis + rank : axis);
+/** A shape that broadcasts against `rank` dimensions, with the extents of a weight along its axes. */
+export function along(axes: readonly number[], weight: tf.Tensor, rank: number): number[] {
+  const shape = new Array<number>(rank).fill(1);
+  axes.forEach((axis, i) => shape[axis] = Number(shapeOf(weight)[i]));
+  return shape;
+}
+
+/** Arguments of a call, as the configuration keeps them: tensors by their numbers. */
+export function template(config: Settings): JsonObject {
+  return JSON.parse(String(config.template ?? `{"args":[],"kwargs":{}}`));
+}
+
+/** Two numbers of a setting that may be one for both. */
+export const pair = (value: Json | undefined): [number, number] => {
+  const [a, b = a] = numbers(value);
+  return [a, b];
+};

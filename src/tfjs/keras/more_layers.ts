@@ -1,0 +1,219 @@
+/** Layers of Keras over one and three axes, those that encode categories, and those that change images at random in training. */
+import * as tf from "../../../mod.ts";
+import { FailedPreconditionError, UnimplementedError } from "../../engine/core/errors.ts";
+import type { Json } from "../layers/keras_json.ts";
+import {
+  type CallOf,
+  type Extents,
+  type Kind,
+  last,
+  numbers,
+  pair,
+  type Settings,
+  shapeOf,
+  type Weight,
+} from "./layer_kinds.ts";
+
+const isChannelsFirst = ({ dataFormat }: Settings): boolean =>
+  dataFormat === "channelsFirst" || dataFormat === "channels_first";
+
+function channelsLast(config: Settings): void {
+  if (!isChannelsFirst(config)) return;
+  throw new UnimplementedError(
+    `Cannot make layer ${config.name}: channels first are not supported`,
+  );
+}
+
+/** Layers that change images at random while they train, and nothing else. */
+const RANDOM =
+  `RandomFlip RandomRotation RandomZoom RandomTranslation RandomContrast RandomBrightness RandomHue RandomSaturation RandomShear
+  RandomSharpness RandomGrayscale RandomInvert RandomErasing RandomGaussianBlur RandomPerspective RandomColorJitter
+  RandomColorDegeneration RandomPosterization RandomElasticTransform`.split(/\s+/);
+
+function random(name: string): Kind {
+  return {
+    masks: true,
+    call({ inputs: [x], training }) {
+      if (training) {
+        throw new FailedPreconditionError(
+          `Cannot train a model with layer ${name}: changing images at random is not supported`,
+        );
+      }
+      return tf.cast(x, "float32");
+    },
+  };
+}
+
+/** A pooling of all steps of three axes. */
+function pooled(reduce: (x: tf.Tensor, axes: number[], keep: boolean) => tf.Tensor): Kind {
+  return {
+    call: ({ inputs: [x], config }) =>
+      reduce(x, isChannelsFirst(config) ? [2, 3, 4] : [1, 2, 3], config.keepdims === true),
+  };
+}
+
+/** Drops whole maps. */
+const droppedMaps: Kind = {
+  masks: true,
+  call({ inputs: [x], config, training }) {
+    const rate = Number(config.rate ?? 0), rank = shapeOf(x).length;
+    if (!training || rate === 0) return tf.clone(x);
+    const first = isChannelsFirst(config) ? 2 : 1;
+    const axes = Array.from({ length: rank - 2 }, (_, i) => i + first);
+    return tf.mul(x, tf.dropout(tf.onesLike(tf.max(x, axes, true)), rate));
+  },
+};
+
+/** Pairs of a setting for three axes. */
+const pairs = (value: Json | undefined): [number, number][] =>
+  (Array.isArray(value) ? value : [value, value, value]).map((each) => pair(each ?? 1));
+
+/** A convolution of each channel along steps, as one of images of one row. */
+function alongSteps(x: tf.Tensor, kernel: tf.Tensor, config: Settings): tf.Tensor {
+  channelsLast(config);
+  const [stride] = numbers(config.strides ?? 1), [dilation] = numbers(config.dilationRate ?? 1);
+  const padding = String(config.padding ?? "valid");
+  if (padding !== "valid" && padding !== "same") {
+    throw new UnimplementedError(`Cannot run layer ${config.name}: padding ${padding}`);
+  }
+  const y = tf.depthwiseConv2d(
+    tf.expandDims(x, 1) as tf.Tensor4D,
+    tf.expandDims(kernel, 0) as tf.Tensor4D,
+    stride,
+    padding,
+    "NHWC",
+    dilation,
+  );
+  return tf.squeeze(y, [1]);
+}
+
+const stepKernel = (config: Settings, [shape]: readonly Extents[]): [number[], number] => {
+  const [size] = numbers(config.kernelSize), depth = Number(config.depthMultiplier ?? 1);
+  return [[size, last(shape), depth], last(shape) * depth];
+};
+const biasOf = (config: Settings, extent: number): Weight[] =>
+  config.useBias === false ? [] : [{ name: "bias", shape: [extent], start: 0 }];
+
+/** Encodes whole numbers as Keras does: `"one_hot"`, `"multi_hot"`, `"count"`, or as they are. */
+function encoded(
+  x: tf.Tensor,
+  depth: number,
+  { outputMode = "int", name }: Settings,
+  counts?: tf.Tensor,
+): tf.Tensor {
+  const mode = String(outputMode), { length: rank } = shapeOf(x);
+  if (mode === "int") return tf.cast(x, "int32");
+  const all = tf.cast(tf.oneHot(tf.cast(x, "int32"), depth), "float32");
+  if (mode === "one_hot" || mode === "oneHot") {
+    return rank > 1 && shapeOf(x).at(-1) === 1 ? tf.squeeze(all, [-2]) : all;
+  }
+  if (rank !== 2) {
+    throw new UnimplementedError(
+      `Cannot run layer ${name}: ${mode} of rank ${rank} is not supported, wanted rank 2`,
+    );
+  }
+  if (mode === "count") return tf.sum(counts ? tf.mul(all, tf.expandDims(counts, -1)) : all, 1);
+  return tf.max(all, 1);
+}
+
+function discretized({ inputs: [x], config }: CallOf): tf.Tensor {
+  if (!Array.isArray(config.binBoundaries)) {
+    throw new UnimplementedError(
+      `Cannot run layer ${config.name}: it has no bin_boundaries, adapt it before it is saved`,
+    );
+  }
+  const bounds = config.binBoundaries.map(Number);
+  const above = tf.greaterEqual(tf.expandDims(tf.cast(x, "float32"), -1), tf.tensor(bounds));
+  return encoded(tf.sum(tf.cast(above, "int32"), -1), bounds.length + 1, config);
+}
+
+/** Cuts the middle out of images. */
+function centered({ inputs: [x], config }: CallOf): tf.Tensor {
+  channelsLast(config);
+  const shape = shapeOf(x), size = [Number(config.height), Number(config.width)];
+  const begin = size.map((n, i) => Math.floor((Number(shape.at(i - 3)) - n) / 2));
+  if (begin.some((n) => !(n >= 0))) {
+    throw new UnimplementedError(
+      `Cannot run layer ${config.name}: images of ${shape.slice(-3, -1)} are smaller than ${size}`,
+    );
+  }
+  const before = shape.slice(0, -3);
+  return tf.slice(
+    tf.cast(x, "float32"),
+    [...before.map(() => 0), ...begin, 0],
+    [...before.map(() => -1), ...size, -1],
+  );
+}
+
+/** Layers by the names of Keras. */
+export const MORE_LAYERS: Readonly<Record<string, Kind>> = {
+  ...Object.fromEntries(RANDOM.map((name) => [name, random(name)])),
+  GlobalAveragePooling3D: pooled(tf.mean),
+  GlobalMaxPooling3D: pooled(tf.max),
+  SpatialDropout2D: droppedMaps,
+  SpatialDropout3D: droppedMaps,
+  ZeroPadding3D: {
+    call({ inputs: [x], config }) {
+      channelsLast(config);
+      return tf.pad(x, [[0, 0], ...pairs(config.padding), [0, 0]]);
+    },
+  },
+  Cropping3D: {
+    call({ inputs: [x], config }) {
+      channelsLast(config);
+      const all = pairs(config.cropping), shape = shapeOf(x);
+      const kept = all.map(([before, after], i) => Number(shape[i + 1]) - before - after);
+      return tf.slice(x, [0, ...all.map(([before]) => before), 0], [-1, ...kept, -1]);
+    },
+  },
+  UpSampling3D: {
+    call({ inputs: [x], config }) {
+      channelsLast(config);
+      const sizes = numbers(config.size ?? 2), extents = shapeOf(x).slice(1).map(Number);
+      return sizes.concat(sizes, sizes).slice(0, 3).reduce((y, size, i) => {
+        const reps = new Array<number>(6).fill(1);
+        reps[i + 2] = size;
+        extents[i] *= size;
+        return tf.reshape(tf.tile(tf.expandDims(y, i + 2), reps), [-1, ...extents]);
+      }, x);
+    },
+  },
+  DepthwiseConv1D: {
+    weights(config, shapes) {
+      const [kernel, width] = stepKernel(config, shapes);
+      return [{ name: "kernel", shape: kernel }, ...biasOf(config, width)];
+    },
+    call({ inputs: [x], weights: [kernel, bias], config }) {
+      const y = alongSteps(x, kernel, config);
+      return bias ? tf.add(y, bias) : y;
+    },
+  },
+  SeparableConv1D: {
+    weights(config, shapes) {
+      const [kernel, width] = stepKernel(config, shapes), filters = Number(config.filters);
+      return [
+        { name: "depthwise_kernel", shape: kernel },
+        { name: "pointwise_kernel", shape: [1, width, filters] },
+        ...biasOf(config, filters),
+      ];
+    },
+    call({ inputs: [x], weights: [kernel, points, bias], config }) {
+      const y = tf.conv1d(
+        alongSteps(x, kernel, config) as tf.Tensor3D,
+        points as tf.Tensor3D,
+        1,
+        "valid",
+      );
+      return bias ? tf.add(y, bias) : y;
+    },
+  },
+  CenterCrop: { call: centered },
+  CategoryEncoding: {
+    call: ({ inputs: [x, counts], config }) =>
+      encoded(x, Number(config.numTokens), {
+        ...config,
+        outputMode: config.outputMode ?? "multi_hot",
+      }, counts),
+  },
+  Discretization: { call: discretized },
+};
