@@ -1,5 +1,5 @@
 /** Kinds of layers: their weights, and a function of tensors. */
-import * as tf from "../../../mod.ts";
+import type * as tf from "../../../mod.ts";
 import type { Json, JsonObject } from "../layers/keras_config.ts";
 
 /** A shape; null where an extent is not known. */
