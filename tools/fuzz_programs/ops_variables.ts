@@ -60,7 +60,7 @@ export const WRITES: readonly Template[] = [
   ],
   [
     "w:variable x=w i:int32",
-    "tf.switchCase(tf.mod(tf.sum(tf.abs($i)), 3), [() => ($w.assign($x), tf.identity($w)), () => tf.identity($w), () => ($w.assignAdd(tf.mul($x, 0.5)), $x)])",
+    "tf.switchCase(tf.mod(tf.sum(tf.abs($i)), 3), [() => ($w.assign($x), tf.identity($w)), () => tf.identity($w), () => ($w.assignAdd(tf.mul($x, 0.5)), tf.identity($x))])",
   ],
   [
     "w:variable x=w",
