@@ -117,15 +117,16 @@ function callNumpyStyle(
 
 /** Runs a node with a numpy-style body. */
 export function runNumpyStyle(call: RunCall): HostResults | Promise<HostResults> {
-  const { script, ...begun } = beginCall(call);
+  // Members by name: rest and spread of objects cost 0.3 µs a call.
+  const { script, shapes, site, batch } = beginCall(call);
+  const { inputs, owners, sinks, wanted } = call, values: NdArray[] = [];
   // A body may write into its arguments: each is unshared, or a copy. The bytes of strings may be shared by tensors.
-  const values = (call.inputs as readonly NdArray[]).map((x, i) => {
-    const owner = call.owners[i];
-    if (owner === "constant") return copyConstant(x);
-    return owner === "callee" && x.dtype !== "string" ? x : copyArray(x);
-  });
-  const { sinks, wanted } = call;
-  return callNumpyStyle(script, { values, sinks, wanted, ...begun });
+  for (let i = 0; i < inputs.length; i++) {
+    const x = inputs[i] as NdArray, owner = owners[i];
+    if (owner === "constant") values.push(copyConstant(x));
+    else values.push(owner === "callee" && x.dtype !== "string" ? x : copyArray(x));
+  }
+  return callNumpyStyle(script, { values, shapes, sinks, wanted, site, batch });
 }
 
 /** True for a node that may be called for many rows at once. */
