@@ -56,9 +56,13 @@ export function applyControl(
   }).slice(0, -1);
 }
 
-/** Returns the tensor that stands for a TensorArray inside ops; any other value as it is. */
+/**
+ * Returns the tensor that stands for a TensorArray inside ops, and the present value of a variable, which later assignments do not
+ * change; any other value as it is.
+ */
 export function flowOf<T>(value: T | TensorArray): T | Tensor {
-  return value instanceof TensorArray ? value.flow : value;
+  if (value instanceof TensorArray) return value.flow;
+  return value instanceof Tensor ? value.readValue() : value;
 }
 
 /** Reverses {@linkcode flowOf}: a TensorArray where `like` was one. */

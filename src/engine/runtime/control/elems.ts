@@ -16,7 +16,7 @@ import { flatten, isNested, type Nest, packAs, structureText } from "../../core/
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { type TensorSpec, TensorSpecClass } from "../../core/tensor_spec.ts";
 import { asTensor, toInput } from "../../ops/input.ts";
-import { resultTensor } from "./branch.ts";
+import { flowOf, resultTensor } from "./branch.ts";
 
 /** Specs of the results of a function of rows, in its nest. */
 export type RowSignature = Nest<DType | TensorSpec | CompositeSpec>;
@@ -63,7 +63,7 @@ export function nestOf(
   if (composite !== undefined) {
     throw new TypeError(`Cannot use ${composite} as ${arg} of ${fn}: wanted tensors`);
   }
-  const tensors = leaves.map((v) => asTensor(toInput(v as TensorLike, arg, fn)));
+  const tensors = leaves.map((v) => asTensor(toInput(flowOf(v) as TensorLike, arg, fn)));
   return { like: nested ? value : null, tensors };
 }
 
@@ -132,7 +132,7 @@ export function statesOf(
 ): { readonly like: unknown; readonly tensors: Tensor[] } {
   const { leaves, structure } = takeComponents(fn === "scan" ? null : value);
   if (fn === "scan" || structure === value) return nestOf(value, "initializer", fn);
-  const tensors = leaves.map((v) => asTensor(toInput(v as TensorLike, "initializer", fn)));
+  const tensors = leaves.map((v) => asTensor(toInput(flowOf(v) as TensorLike, "initializer", fn)));
   return { like: structure, tensors };
 }
 
