@@ -1,7 +1,7 @@
 /** Loops that are given a variable, or return one: they give its value at that time. */
 import * as tf from "@weft/weft";
 import { assertEquals } from "@std/assert";
-import { testOnDevices } from "../devices.ts";
+import { testOnDevices } from "../../devices.ts";
 
 /** Loops whose results are values of a variable: it was given to them, or returned by their functions. */
 const OF_A_VARIABLE: Readonly<Record<string, (w: tf.Variable) => tf.Tensor>> = {
