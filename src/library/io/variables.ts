@@ -300,8 +300,9 @@ async function restore(
 /**
  * Writes variables to a file: npz where its name ends so, else safetensors. An earlier file is replaced in one
  * step: a crash or a full disk leaves the old or the new one. It has the values of the call, whatever steps run while it is written.
- * Tensors are written one after the other, so that one at a time lies in memory besides. Needs permission to read and write in the file's folder. Rejects with
- * `NotFoundError` where there is no such folder, `PermissionDeniedError`, and `FailedPreconditionError` for a full disk.
+ * Tensors are written one after the other, so that one at a time lies in memory besides. Needs permission to read and write in the
+ * file's folder. Rejects with `NotFoundError` where there is no such folder, `PermissionDeniedError`, and `FailedPreconditionError`
+ * for a full disk.
  *
  * @example
  * ```ts
