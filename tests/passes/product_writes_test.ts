@@ -243,3 +243,26 @@ testOnGpu("every kernel of products writes the columns that it shall, and no oth
   assert(names.size >= 4, [...names].join());
   await tf.setBackend("cpu");
 });
+
+testOnDevices(
+  "a product of a variable that it is written to reads what was there before",
+  async () => {
+    const weights = tf.tensor(noise("float32", [N, N], 7));
+    const step = (v: tf.Variable): tf.Tensor => {
+      const y = tf.matMul(v as unknown as tf.Tensor, weights);
+      v.scatterUpdate(
+        new tf.IndexedSlices(tf.slice(y, [0, 0], [1, N]), tf.tensor([0], [1], "int32")),
+      );
+      return tf.tanh(y);
+    };
+    const [v, other] = [1, 2].map(() => tf.variable(tf.zeros([1, N])));
+    // A list leaves no other holder of the memory.
+    const start = await tf.tensor(noise("float32", [1, N], 8)).array() as number[][];
+    for (const each of [v, other]) each.assign(start);
+    const f = tf.function(() => step(v));
+    for (let i = 0; i < 4; i++) {
+      const apart = [tf.sub(f(), step(other)), tf.sub(v, other)].map((d) => tf.max(tf.abs(d)));
+      for (const d of apart) assert(await d.item() < 1e-4, `call ${i}`);
+    }
+  },
+);

@@ -58,3 +58,55 @@ testOnDevices("a variable's name is its own until it is disposed", () => {
   using again = tf.variable([2], true, "only");
   assertEquals(again.name, "only");
 });
+
+/** A variable that alone holds its memory, as no tensor is left of what it was given. */
+function alone(value: number[] | number[][], dtype: tf.DType): tf.Variable {
+  using zeros = tf.zeros(Array.isArray(value[0]) ? [value.length, 2] : [value.length], dtype);
+  const v = tf.variable(zeros);
+  v.assign(value);
+  return v;
+}
+
+const TABLE = [[1, 2], [3, 4], [5, 6]];
+
+/** Changes of rows that read the variable itself, the values before and after. */
+const OWN_ROWS: Readonly<
+  Record<string, readonly [number[] | number[][], unknown, (v: tf.Variable) => void]>
+> = {
+  "rows in another order": [TABLE, [[5, 6], [3, 4], [1, 2]], (v) => {
+    v.scatterUpdate(new tf.IndexedSlices(v, tf.tensor([2, 1, 0], [3], "int32")));
+  }],
+  "rows added in another order": [TABLE, [[6, 8], [6, 8], [6, 8]], (v) => {
+    v.scatterAdd(new tf.IndexedSlices(v, tf.tensor([2, 1, 0], [3], "int32")));
+  }],
+  "rows added to one row": [TABLE, [[10, 14], [3, 4], [5, 6]], (v) => {
+    v.scatterAdd(new tf.IndexedSlices(v, tf.tensor([0, 0, 0], [3], "int32")));
+  }],
+  "rows taken away in another order": [TABLE, [[-4, -4], [0, 0], [4, 4]], (v) => {
+    v.scatterSub(new tf.IndexedSlices(v, tf.tensor([2, 1, 0], [3], "int32")));
+  }],
+  "indices": [[1, 2, 0], [5, 3, 4], (v) => {
+    v.scatterUpdate(new tf.IndexedSlices(tf.tensor([3, 4, 5], [3], v.dtype), tf.cast(v, "int32")));
+  }],
+  "rows and indices": [[1, 2, 0], [0, 1, 2], (v) => {
+    v.scatterUpdate(new tf.IndexedSlices(v, tf.cast(v, "int32")));
+  }],
+};
+
+for (const [what, [before, after, change]] of Object.entries(OWN_ROWS)) {
+  testOnDevices(`a variable's own ${what} change it as they were before`, async () => {
+    for (const dtype of ["int32", "float32", "float16"] as const) {
+      const compiled = (v: tf.Variable): void => {
+        tf.function(() => (change(v), tf.identity(v)))();
+      };
+      const given = (v: tf.Variable): void => {
+        tf.function((x: tf.Tensor) => (change(v), tf.mul(x, tf.identity(v))))(v);
+      };
+      for (const run of [change, compiled, given]) {
+        using v = alone(before, dtype);
+        run(v);
+        assertEquals(await v.array(), after, dtype);
+      }
+    }
+  });
+}

@@ -60,7 +60,8 @@ function placed(state: VariableState, [indices, rows]: readonly OpInput[]): OpIn
 
 function changeNow(state: VariableState, how: "add" | "write", inputs: EagerTensor[]): void {
   const { value } = state, { storage } = value;
-  if (storage.refs === 1) {
+  // Rows or indices that are the variable's own value must be read whole before it changes.
+  if (storage.refs === 1 && !inputs.some((t) => t.storage === storage)) {
     const attrs = { shape: state.valueShape, how };
     const { device, kernel } = findLaunch(OntoRows, storage.device, inputs, attrs);
     if (device === storage.device && kernel?.runInto !== undefined) {
