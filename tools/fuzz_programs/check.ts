@@ -100,5 +100,20 @@ export async function faultsOf(program: Program, device: string): Promise<Fault[
     const fault = await faultAgainst(program, mode, wants[mode.like]!);
     if (fault) faults.push(fault);
   }
-  return faults;
+  const late = await lateError(device);
+  return late === null ? faults : [...faults, { mode: "a mode before", message: `throws ${late}` }];
+}
+
+/** The error of a GPU that comes after the results of its commands, so that no later program is taken for the cause. */
+async function lateError(device: string): Promise<string | null> {
+  if (device === "cpu") return null;
+  using _scope = tf.scope();
+  try {
+    await tf.add(tf.zeros([1]), 1).data();
+    await new Promise((resolve) => setTimeout(resolve));
+    tf.add(tf.zeros([1]), 1);
+    return null;
+  } catch (error) {
+    return firstLine(error);
+  }
 }

@@ -66,7 +66,8 @@ const USES: Readonly<Record<string, Use>> = {
       const ys = body(...(Array.isArray(xs) ? xs : [xs]));
       return state.map((s, i) => next(s, ys[i]!));
     };
-    const folded = inputs.reduce(eager.map((y) => tf.onesLike(y)), fold);
+    // Nothing would await a fold that was begun before the scan is refused.
+    const folded = () => inputs.reduce(eager.map((y) => tf.onesLike(y)), fold);
     const scanned = inputs.scan(eager.map((y) => tf.onesLike(y)), (state: tf.Tensor[], xs: Any) => {
       const states = fold(state, xs);
       return [states, states];
@@ -95,7 +96,7 @@ function run(use: Use): DatasetMode["run"] {
         .repeat(2);
       const made = use(elements, body, eager);
       const results = made.folded
-        ? [await valuesOf(await made.folded), ...await elementsOf(made.scanned)]
+        ? [await valuesOf(await made.folded()), ...await elementsOf(made.scanned)]
         : await elementsOf(made);
       const wanted = made.folded ? 3 : 2;
       if (results.length !== wanted) {

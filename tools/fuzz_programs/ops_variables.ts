@@ -117,6 +117,10 @@ export const WRITES: readonly Template[] = [
     '($w.#pick(scatterAdd|scatterSub)(new tf.IndexedSlices($x, tf.zerosLike(tf.range(0, $w.shape[0], 1, "int32")))), tf.mul($w, $x))',
   ],
   [
+    "w:table",
+    '($w.assign(tf.sin($w)), $w.#pick(scatterAdd|scatterSub|scatterUpdate)(new tf.IndexedSlices($w, tf.sub($w.shape[0] - 1, tf.range(0, $w.shape[0], 1, "int32")))), tf.identity($w))',
+  ],
+  [
     "w:table i:int32 x:float32",
     `((n) => ((y) => ($w.scatterUpdate(new tf.IndexedSlices(tf.reshape(tf.slice(y, [0, #int(0,1)], [1, n]), [1, ...$w.shape.slice(1)]), ${ROW})), tf.add(tf.sum($w), y)))(#pick(tf.tanh|tf.identity)(${PRODUCT})))(${WIDTH})`,
     3,
