@@ -45,9 +45,9 @@ const SILENCE_MS = 300_000;
 /** Characters between places that are near each other: a few lines. */
 const NEAR = 400;
 
-/** Tests of kernels, and those that start other programs or read the sources: all slow, and no news about a mutant. */
+/** Tests that start other programs or read the sources: all slow, and no news about a mutant. */
 const LEFT_OUT =
-  /^tests\/(browser|node|examples|npm_only|tools|mutate|devices\/cpu)\/|^tests\/(package|architecture|tools|mutate|import_map|protobuf)_test/;
+  /^tests\/(browser|node|examples|npm_only|tools|mutate)\/|^tests\/(package|architecture|tools|mutate|import_map|protobuf)_test/;
 
 /** The tests that a mutant may be shown to. */
 export function testFiles(): string[] {

@@ -1,7 +1,7 @@
 /**
  * Judges mutants on chosen test files in few processes: all mutants stand in the sources behind switches, and a process that has loaded the
- * files tries one after the other. It begins a new one where a mutant spoiled it, and for mutants whose work is kept from one test to the
- * next, or is done while modules are loaded.
+ * files tries one after the other. It begins a new one where a mutant spoiled it, and for mutants that survived, as kernels and plans are kept
+ * from one test to the next, or that are met while modules are loaded.
  *
  * @module
  */
@@ -133,8 +133,10 @@ class Near {
   }
 
   #take({ mutant, status, by, tests }: Extract<Message, { kind: "tried" }>): void {
+    // What was kept from before, as kernels are, may have hidden it from the tests that would notice.
+    const isHidden = tests > 0 && (status === "unmet" || status === "survived");
     if (status === "spoiled") this.#waiting.unshift(mutant);
-    else if (status === "unmet" && tests > 0 || this.#isLoaded(mutant)) this.#alone.add(mutant);
+    else if (isHidden || this.#isLoaded(mutant)) this.#alone.add(mutant);
     else {
       const isReached = this.#testsOf(mutant).length > 0;
       this.#tell(mutant, {
