@@ -185,3 +185,27 @@ testOnDevices("script ops see float16 as Float16Array", async () => {
     (await x.data<"float16">() as Float16Array).map((v) => 2 * v + 1),
   );
 });
+
+testOnDevices(
+  "products of few rows hand on what is no finite number in the other operand",
+  async () => {
+    for (const bad of [Infinity, -Infinity, NaN]) {
+      for (const transB of [false, true]) {
+        for (const m of [1, 2, 4]) {
+          const [k, n, row, column] = [24, 40, 7, 33];
+          const b = await values([k, n], 2).array() as number[][];
+          b[row]![column] = bad;
+          using right = tf.tensor(b, [k, n], "float16"), turned = tf.transpose(right);
+          using a = tf.abs(tf.add(values([m, k], 1), tf.tensor(3, [], "float16")));
+          using y = tf.matMul(a, transB ? turned : right, false, transB);
+          (await y.array() as number[][]).forEach((line) =>
+            line.forEach((v, j) => {
+              if (j === column) assert(Object.is(v, bad), `${v}, wanted ${bad}`);
+              else assert(Number.isFinite(v), `column ${j}: ${v}`);
+            })
+          );
+        }
+      }
+    }
+  },
+);
