@@ -132,7 +132,6 @@ const F64X2 = {
   /** The low lanes of four i32. */
   ofI32: ["i32x4", 0xfd0fe],
   ofU32: ["i32x4", 0xfd0ff],
-  ceil: ["own", 0xfd074],
   floor: ["own", 0xfd075],
   trunc: ["own", 0xfd07a],
   /** To the nearest integer, ties to even. */
