@@ -1,6 +1,6 @@
 /**
  * The effort of the tests. Every behaviour is tested either way: `deno task test` draws few random cases and takes some
- * of the exhaustive ones, `deno task test --thorough` tries all. CI does so for a fifth of these tests a day.
+ * of the exhaustive ones, `deno task test --thorough` tries all. CI does so for a tenth of these tests a day.
  */
 
 /** True to try all cases. */

@@ -66,8 +66,13 @@ async function helperReads(): Promise<number[]> {
   return [...numbers, warn.calls.length];
 }
 
-/** Reads tensors of every kind. */
-export async function syncReads(): Promise<SyncReads> {
+/** Words that are read: pixels of less than a row, of many, of one canvas and a little of the next. */
+export const WORDS: readonly number[] = [1, 3, 1024, 1025, 1e6 + 1, 2 ** 22 + 5];
+/** Words of five canvases, which a software adapter takes half a minute for. */
+export const MANY_WORDS: number = 2 ** 24 + 7;
+
+/** Reads tensors of every kind, and of the given numbers of words. */
+export async function syncReads(counts: readonly number[]): Promise<SyncReads> {
   const { warn } = console;
   const hints: string[] = [], values: Record<string, unknown> = {};
   if (!await tf.setBackend("webgpu")) throw new Error("There is no GPU");
@@ -76,8 +81,7 @@ export async function syncReads(): Promise<SyncReads> {
   CanvasReadback.trustsSoftware = true;
   using _ = tf.scope();
   try {
-    // Pixels of less than a row, of many, of one canvas and a little of the next, and of five.
-    for (const n of [1, 3, 1024, 1025, 1e6 + 1, 2 ** 22 + 5, 2 ** 24 + 7]) {
+    for (const n of counts) {
       const wanted = words(n), more = words(Math.max(n, 100));
       const x = tf.slice(tf.tensor(more, [more.length], "uint32"), [0], [n]);
       values[`${n} words`] = compare(x.dataSync() as unknown as Uint32Array, wanted);

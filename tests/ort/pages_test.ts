@@ -97,8 +97,8 @@ const ISNET = model({
 type Told = Record<string, unknown>;
 type Device = "cpu" | "webgpu";
 
-/** Programs for the CPU alone as a rule: an emulated GPU compiles the shaders of two large models for a minute. */
-const ON_CPU = THOROUGH ? ["images"] : ["images", "ocr"];
+/** Programs for the CPU alone as a rule: an emulated GPU compiles the shaders of large models for a minute. */
+const ON_CPU = THOROUGH ? ["images"] : ["images", "ocr", "background", "transformers.js 3"];
 const devices = (name: string): readonly Device[] =>
   ON_CPU.includes(name) ? ["cpu"] : ["cpu", "webgpu"];
 const OCR_MODELS =
