@@ -239,7 +239,9 @@ function pageFiles(
       await send(null);
     });`;
   const worker = `import { syncReads } from "/work.js";
-    postMessage(await syncReads(${JSON.stringify(READ_WORDS)}).catch((e) => String(e?.stack ?? e)));`;
+    postMessage(await syncReads(${
+    JSON.stringify(READ_WORDS)
+  }).catch((e) => String(e?.stack ?? e)));`;
   const js = (body: string) => ({ type: "text/javascript; charset=utf-8", body });
   const html = `<!doctype html><meta charset="utf-8"><title>Weft</title>
     <link rel="icon" href="data:,"><script type="module" src="/main.js"></script>`;
