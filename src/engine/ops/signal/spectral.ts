@@ -12,7 +12,7 @@ import {
   irfftCpu,
   rfftAdjointCpu,
   rfftCpu,
-} from "../../kernels/host/spectral.ts";
+} from "../../kernels/host/spectral/rows.ts";
 import { lastExtent, slice } from "../array/slice.ts";
 import { hostInts, knownInts, shape } from "../array/view.ts";
 import { cast } from "../array/cast.ts";
