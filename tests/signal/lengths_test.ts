@@ -48,7 +48,7 @@ function rows(
   for (let i = 0; i < made.length; i++) made[i] = Math.sin(i * i * 0.7 + i);
   const wide = made instanceof Float64Array;
   const dtype = parts === 1 ? (wide ? "float64" : "float32") : wide ? "complex128" : "complex64";
-  return { dtype, shape: [count, width], data: made };
+  return { dtype, shape: [count, width], data: made } as unknown as NdArray;
 }
 
 const sum = (a: ArrayLike<number>, b: ArrayLike<number>): number => {

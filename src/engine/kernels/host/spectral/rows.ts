@@ -13,21 +13,39 @@ function rowsOf({ shape }: NdArray): number {
   return sizeOf(shape.slice(0, -1));
 }
 
+// Loops over a row are functions of their own: engines compile those that are called often.
+
+/** Loads complex numbers from a place, or their conjugates where the sign is -1. */
+function loadComplex(x: Float64Array, p: number, { re, im }: Parts, n: number, sign: 1 | -1): void {
+  for (let i = 0; i < n; i++, p += 2) {
+    re[i] = x[p];
+    im[i] = sign * x[p + 1];
+  }
+}
+
+/** Stores complex numbers whose parts are scaled. */
+function storeComplex(
+  y: Float64Array,
+  p: number,
+  { re, im }: Parts,
+  n: number,
+  a: number,
+  b: number,
+): void {
+  for (let i = 0; i < n; i++, p += 2) {
+    y[p] = re[i] * a;
+    y[p + 1] = im[i] * b;
+  }
+}
+
 /** Transforms rows of complex numbers; the inverse divides by their length. */
 export function fftCpu(input: NdArray, inverse: boolean, out: NdArray): void {
   const n = lastOf(input), sign = inverse ? -1 : 1, scale = inverse ? 1 / n : 1, plan = fftPlan(n);
-  const x = input.data as Float64Array, y = out.data as Float64Array, { re, im } = plan;
+  const x = input.data as Float64Array, y = out.data as Float64Array;
   for (let r = 0, count = rowsOf(input); r < count; r++) {
     // The inverse is the conjugate of the transform of conjugates.
-    for (let i = 0, p = 2 * r * n; i < n; i++, p += 2) {
-      re[i] = x[p];
-      im[i] = sign * x[p + 1];
-    }
-    const { re: c, im: d } = plan.run();
-    for (let i = 0, p = 2 * r * n; i < n; i++, p += 2) {
-      y[p] = c[i] * scale;
-      y[p + 1] = sign * d[i] * scale;
-    }
+    loadComplex(x, 2 * r * n, plan, n, sign);
+    storeComplex(y, 2 * r * n, plan.run(), n, scale, sign * scale);
   }
 }
 
@@ -65,10 +83,7 @@ function forward(
       continue;
     }
     const pairs = used >> 1;
-    for (let i = 0, q = p; i < pairs; i++, q += 2) {
-      re[i] = x[q];
-      im[i] = x[q + 1];
-    }
+    loadComplex(x, p, plan, pairs, 1);
     re.fill(0, pairs);
     im.fill(0, pairs);
     if (used % 2 === 1) re[pairs] = x[p + used - 1];
@@ -157,11 +172,8 @@ function join(
 /** Transforms rows of real numbers, cut or padded to `length`; writes the first half of the result and its middle. */
 export function rfftCpu(input: NdArray, length: number, out: NdArray): void {
   const y = out.data as Float64Array, n = lastOf(out);
-  forward(input, length, (r, { re, im }) => {
-    for (let k = 0, p = 2 * r * n; k < n; k++, p += 2) {
-      y[p] = re[k];
-      y[p + 1] = im[k];
-    }
+  forward(input, length, (r, bins) => {
+    storeComplex(y, 2 * r * n, bins, n, 1, 1);
   });
 }
 
