@@ -1,7 +1,7 @@
 /** The gamma function and its kin, inverses of distributions. Numbers are TensorFlow 2.21's, in float64. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { testOnDevices } from "../devices.ts";
+import { testOnDevices } from "../../devices.ts";
 
 const { math } = tf;
 type Row = readonly [

@@ -1,0 +1,78 @@
+/** Functions of the namespace `tf.math` that give numbers where others give NaN, and such as are made of other special functions. */
+import { compose } from "../../core/apply.ts";
+import { wantList } from "../../core/arguments.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { zerosLike } from "../array/creation.ts";
+import { asTensor, toFloatInput, toInput, toMatchingInputs } from "../input.ts";
+import { add, divNoNan, mul, neg } from "./arithmetic.ts";
+import { equal, isFinite } from "./compare.ts";
+import { logicalAnd, logicalNot } from "./logical.ts";
+import { ndtri } from "./special.ts";
+import { where } from "./select.ts";
+
+/**
+ * `x * y`, 0 where `y` is 0, whatever `x` is; broadcasts. Follows TensorFlow `tf.math.multiply_no_nan`. Throws `ValueError` for shapes
+ * that do not broadcast.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(await tf.math.multiplyNoNan([2, Infinity], [3, 0]).array()); // [6, 0]
+ * ```
+ */
+export function multiplyNoNan(x: TensorLike, y: TensorLike): Tensor {
+  return compose(() => {
+    const [a, b] = toMatchingInputs(x, y, "multiplyNoNan", ["x", "y"]).map(asTensor);
+    // Only what is no number is replaced, so that gradients by `y` are those of a product.
+    const isLost = logicalAnd(equal(b, 0), logicalNot(isFinite(a)));
+    return mul(where(isLost, zerosLike(a), a), b);
+  });
+}
+
+/**
+ * `1 / x`, 0 where `x` is 0. Integers become float32. Follows TensorFlow `tf.math.reciprocal_no_nan`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(await tf.math.reciprocalNoNan([2, 0]).array()); // [0.5, 0]
+ * ```
+ */
+export function reciprocalNoNan(x: TensorLike): Tensor {
+  return compose(() => divNoNan(1, asTensor(toFloatInput(x, "x", "reciprocalNoNan"))));
+}
+
+/**
+ * The inverse of `1 - erf(x)`: infinite at 0 and 2, NaN outside. Integers become float32. Follows TensorFlow `tf.math.erfcinv`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertAlmostEquals } from "@std/assert";
+ * assertAlmostEquals(tf.math.erfcinv(0.5).item(), 0.4769363, 1e-6);
+ * ```
+ */
+export function erfcinv(x: TensorLike): Tensor {
+  return compose(() => {
+    const half = mul(asTensor(toFloatInput(x, "x", "erfcinv")), 0.5);
+    return mul(neg(ndtri(half)), Math.SQRT1_2);
+  });
+}
+
+/**
+ * A polynomial of `x` by Horner's rule; `coeffs` begin with that of the highest power and broadcast with `x`; zeros where there are none.
+ * Follows TensorFlow `tf.math.polyval`. Throws `ValueError` for shapes that do not broadcast.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(await tf.math.polyval([2, 0, 1], [1, 3]).array()); // [3, 19]
+ * ```
+ */
+export function polyval(coeffs: readonly TensorLike[], x: TensorLike): Tensor {
+  wantList(coeffs, "coeffs", "polyval", "tensors");
+  return compose(() => {
+    const at = asTensor(toInput(x, "x", "polyval")), none: Tensor = zerosLike(at);
+    return coeffs.reduce<Tensor>((total, c, i) => add(i === 0 ? none : mul(total, at), c), none);
+  });
+}
