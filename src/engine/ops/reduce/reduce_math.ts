@@ -66,8 +66,7 @@ function nonzero(input: Tensor): Tensor {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertAlmostEquals } from "@std/assert";
- * assertAlmostEquals(tf.math.l2Normalize([3, 4]).arraySync()[0], 0.6, 1e-6);
+ * console.log(await tf.math.l2Normalize([0, -2]).array()); // [0, -1]
  * ```
  */
 export function l2Normalize(x: TensorLike, axis?: Axes, epsilon = 1e-12): Tensor {
@@ -132,7 +131,7 @@ export function lbeta(x: TensorLike): Tensor {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * console.log(tf.math.isNonDecreasing([1, 1, 3]).item()); // 1
+ * console.log(tf.math.isNonDecreasing([1, 1, 3]).item()); // true
  * ```
  */
 export function isNonDecreasing(x: TensorLike): Tensor {
@@ -146,7 +145,7 @@ export function isNonDecreasing(x: TensorLike): Tensor {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * console.log(tf.math.isStrictlyIncreasing([1, 1, 3]).item()); // 0
+ * console.log(tf.math.isStrictlyIncreasing([1, 1, 3]).item()); // false
  * ```
  */
 export function isStrictlyIncreasing(x: TensorLike): Tensor {
