@@ -23,8 +23,8 @@ const PAGE: Readonly<Record<string, Limits>> = {
   add: { first: 43, whole: 86, loads: ["vectors"] },
   mlp: { first: 92, whole: 133, loads: ["vectors"] },
   mlp_webgpu: { first: 92, whole: 151, loads: ["webgpu_device"] },
-  ort: { first: 315, whole: 355, loads: ["vectors"] },
-  ort_webgpu: { first: 315, whole: 412, loads: ["webgpu_device", "window_kernels"] },
+  ort: { first: 317, whole: 357, loads: ["vectors"] },
+  ort_webgpu: { first: 317, whole: 414, loads: ["webgpu_device", "window_kernels"] },
   all: { first: 311, whole: 396, loads: ALL_CPU },
 };
 
