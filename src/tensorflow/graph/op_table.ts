@@ -4,7 +4,7 @@
  */
 import { lookupOp } from "../../engine/core/op.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
-import { onesLike, zerosLike } from "../../engine/ops/array/creation.ts";
+import { onesLike } from "../../engine/ops/array/creation.ts";
 import { gather, gatherND } from "../../engine/ops/array/gather.ts";
 import { emptyRows, writeRow, writeRows } from "../../engine/ops/array/list_rows.ts";
 import { appendRow } from "../../engine/runtime/control/growing_rows.ts";
@@ -12,11 +12,11 @@ import { tensorScatterAdd, tensorScatterUpdate } from "../../engine/ops/array/sc
 import { identity, shape } from "../../engine/ops/array/view.ts";
 import { floatScalar, intScalar, intVector } from "../../engine/ops/input.ts";
 import { div, mod, mul, neg, sub } from "../../engine/ops/pointwise/arithmetic.ts";
-import { equal, less } from "../../engine/ops/pointwise/compare.ts";
+import { less } from "../../engine/ops/pointwise/compare.ts";
 import { erf } from "../../engine/ops/pointwise/exponential.ts";
 import { sqrt, square } from "../../engine/ops/pointwise/power.ts";
 import { abs, sign } from "../../engine/ops/pointwise/rounding.ts";
-import { where } from "../../engine/ops/pointwise/select.ts";
+import { multiplyNoNan } from "../../engine/ops/pointwise/safe.ts";
 import { sum } from "../../engine/ops/reduce/reduce.ts";
 import "../../engine/ops/host/examples.ts";
 import "../../engine/ops/text/all.ts";
@@ -150,11 +150,7 @@ export const OP_TABLE: Readonly<Record<string, OpEntry>> = {
   Erfc: rule(({ inputs: [x] }) => [sub(cast(1, x.dtype), erf(x))]),
   // The remainder has the sign of the dividend.
   Mod: rule(({ inputs: [x, y] }) => [mul(mod(abs(x), abs(y)), sign(x))], 2),
-  // The product is 0 where the second operand is, for any first one.
-  MulNoNan: rule(({ inputs: [x, y] }) => {
-    const product = mul(x, y);
-    return [where(equal(y, 0), zerosLike(product), product)];
-  }, 2),
+  MulNoNan: rule(({ inputs: [x, y] }) => [multiplyNoNan(x, y)], 2),
   L2Loss: rule(({ inputs: [x] }) => [div(sum(square(x)), 2)]),
   ApproximateEqual: rule(
     ({ inputs: [x, y], attr }) => [less(abs(sub(x, y)), Number(attr.tolerance?.f ?? 1e-5))],

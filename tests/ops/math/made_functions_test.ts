@@ -139,3 +139,50 @@ testOnDevices("gradients of functions made of others are those of their parts", 
     assertNear(received.map((v) => v / 10), wanted.map((v) => v / 10), name);
   }
 });
+
+testOnDevices(
+  "functions made of others have TensorFlow's values of complex numbers, and broadcast",
+  () => {
+    const z = tf.complex([3, 0], [4, 1]), { mean, variance } = tf.moments(z);
+    const numbers = (x: tf.Tensor): number[] => [...x.dataSync() as Float32Array];
+    assertNear(numbers(mean), [1.5, 2.5], "mean");
+    assertNear(numbers(variance), [4.5, 0], "variance of moments()");
+    for (const f of [(g: unknown) => g, tf.function]) {
+      const of = (g: unknown, x: tf.Tensor): tf.Tensor =>
+        (f(g as never) as unknown as (x: tf.Tensor) => tf.Tensor)(x);
+      const squares = of(math.reduceVariance, z), root = of(math.reduceStd, z);
+      assertEquals([squares.dtype, root.dtype], ["float32", "float32"]);
+      assertNear([...numbers(squares), ...numbers(root)], [4.5, 2.1213202], "variance");
+      const unit = of(math.l2Normalize, z);
+      assertNear(numbers(unit), [0.5883484, 0.78446454, 0, 0.19611613], "l2Normalize()");
+      assertNear(
+        numbers(of((x: tf.Tensor) => math.multiplyNoNan(x, x), z)),
+        [-7, 24, -1, 0],
+        "square",
+      );
+    }
+    const lost = math.multiplyNoNan(
+      tf.complex([NaN, 1], [1, Infinity]),
+      tf.complex([0, 0], [0, 0]),
+    );
+    assertEquals(numbers(lost).map((v) => v + 0), [0, 0, 0, 0]);
+    const table = math.multiplyNoNan([[NaN], [2]], [0, 3]);
+    assertEquals([table.shape, numbers(table)], [[2, 2], [0, NaN, 0, 6]]);
+    const deviation = tf.grad((x: tf.Tensor) => math.reduceVariance(tf.complex(x, tf.mul(x, 2))));
+    assertNear(numbers(deviation(tf.tensor([1, 3]))), [-5, 5], "gradient by real parts");
+  },
+);
+
+Deno.test("functions made of others refuse values that are not dense, and name their operand", () => {
+  const ragged = tf.ragged.constant([[1, 0], [2]]) as unknown as tf.Tensor;
+  const sparse = new tf.SparseTensor([[0, 0]], [3], [1, 2]) as unknown as tf.Tensor;
+  for (const [name, fn] of Object.entries(math)) {
+    if (!ROWS.some(([row]) => row.startsWith(`${name}(`))) continue;
+    const call = fn as unknown as (...x: unknown[]) => tf.Tensor;
+    for (const value of [ragged, sparse]) {
+      const args = name === "polyval" ? [[1], value] : [value, value];
+      assertThrows(() => call(...args), TypeError, "wanted a dense one");
+    }
+  }
+  assertThrows(() => math.polyval(5 as never, 1), TypeError, "Argument 'coeffs'");
+});

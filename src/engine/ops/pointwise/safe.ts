@@ -5,8 +5,8 @@ import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { zerosLike } from "../array/creation.ts";
 import { asTensor, toFloatInput, toInput, toMatchingInputs } from "../input.ts";
 import { add, divNoNan, mul, neg } from "./arithmetic.ts";
-import { equal, isFinite } from "./compare.ts";
-import { logicalAnd, logicalNot } from "./logical.ts";
+import { equal, notEqual } from "./compare.ts";
+import { logicalAnd } from "./logical.ts";
 import { ndtri } from "./special.ts";
 import { where } from "./select.ts";
 
@@ -23,8 +23,8 @@ import { where } from "./select.ts";
 export function multiplyNoNan(x: TensorLike, y: TensorLike): Tensor {
   return compose(() => {
     const [a, b] = toMatchingInputs(x, y, "multiplyNoNan", ["x", "y"]).map(asTensor);
-    // Only what is no number is replaced, so that gradients by `y` are those of a product.
-    const isLost = logicalAnd(equal(b, 0), logicalNot(isFinite(a)));
+    // Only what is no number times 0 is replaced, so that gradients by `y` are those of a product.
+    const isLost = logicalAnd(equal(b, zerosLike(b)), notEqual(mul(a, b), zerosLike(b)));
     return mul(where(isLost, zerosLike(a), a), b);
   });
 }

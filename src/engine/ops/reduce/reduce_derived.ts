@@ -77,7 +77,8 @@ export interface Moments {
 }
 
 /**
- * Mean and variance over axes; over all where none is given. Integers become float32. TensorFlow `tf.nn.moments`.
+ * Mean and variance over axes; over all where none is given. Integers become float32; of complex numbers the imaginary part of the
+ * variance is 0. TensorFlow `tf.nn.moments`.
  * Throws `ValueError` for an axis out of range.
  *
  * @example
@@ -95,7 +96,9 @@ export function moments(x: TensorLike, axis?: Axes, keepDims = false): Moments {
     // As in TensorFlow: squares soon exceed float16.
     const input = asTensor(given.dtype === "float16" ? castInput(given, "float32") : given);
     const kept = mean(input, axis, true);
-    const variance = mean(square(sub(input, kept)), axis, keepDims);
+    const off = sub(input, kept);
+    const isComplex = DTYPES[input.dtype].kind === "complex";
+    const variance = mean(isComplex ? mul(off, conjugate(off)) : square(off), axis, keepDims);
     // The mean over axes of extent 1 only removes the axes.
     const result = { mean: keepDims ? kept : mean(kept, axis), variance };
     if (given.dtype === input.dtype) return result;

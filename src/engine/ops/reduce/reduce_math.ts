@@ -1,12 +1,13 @@
 /** Functions of the namespace `tf.math` that count, measure and normalise, made of reductions. */
 import { compose } from "../../core/apply.ts";
-import type { DType } from "../../core/dtype.ts";
+import { type DType, DTYPES } from "../../core/dtype.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { cast } from "../array/cast.ts";
 import { reshape } from "../array/view.ts";
 import { stridedSlice } from "../array/strided_slice.ts";
 import { asTensor, toFloatInput, toInput } from "../input.ts";
 import { mul, sub } from "../pointwise/arithmetic.ts";
+import { real } from "../pointwise/complex.ts";
 import { greater, greaterEqual, notEqual } from "../pointwise/compare.ts";
 import { logicalNot } from "../pointwise/logical.ts";
 import { rsqrt, sqrt, square } from "../pointwise/power.ts";
@@ -15,6 +16,8 @@ import { maximum } from "../pointwise/select.ts";
 import { lgamma } from "../pointwise/special.ts";
 import { all, type Axes, mean, sum } from "./reduce.ts";
 import { moments } from "./reduce_derived.ts";
+
+const toFloat = (x: TensorLike, fn: string): Tensor => asTensor(toFloatInput(x, "x", fn));
 
 /**
  * The number of elements that are not zero (not empty, of strings) over axes; over all where none is given. `dtype` is that of the
@@ -71,14 +74,14 @@ function nonzero(input: Tensor): Tensor {
  */
 export function l2Normalize(x: TensorLike, axis?: Axes, epsilon = 1e-12): Tensor {
   return compose(() => {
-    const input = asTensor(toFloatInput(x, "x", "l2Normalize"));
+    const input = toFloat(x, "l2Normalize");
     const size = sum(square(abs(input)), axis, true);
     return mul(input, cast(rsqrt(maximum(size, epsilon)), input.dtype));
   });
 }
 
 /**
- * The mean squared distance from the mean over axes; over all where none is given. Integers become float32. Follows TensorFlow
+ * The mean squared distance from the mean over axes, a real number; over all where none is given. Integers become float32. Follows TensorFlow
  * `tf.math.reduce_variance`. Throws `ValueError` for an axis out of range.
  *
  * @example
@@ -88,7 +91,7 @@ export function l2Normalize(x: TensorLike, axis?: Axes, epsilon = 1e-12): Tensor
  * ```
  */
 export function reduceVariance(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
-  return compose(() => moments(toFloat(x, "reduceVariance"), axis, keepDims).variance);
+  return compose(() => varianceOf(toFloat(x, "reduceVariance"), axis, keepDims));
 }
 
 /**
@@ -101,10 +104,13 @@ export function reduceVariance(x: TensorLike, axis?: Axes, keepDims = false): Te
  * ```
  */
 export function reduceStd(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
-  return compose(() => sqrt(moments(toFloat(x, "reduceStd"), axis, keepDims).variance));
+  return compose(() => sqrt(varianceOf(toFloat(x, "reduceStd"), axis, keepDims)));
 }
 
-const toFloat = (x: TensorLike, fn: string): Tensor => asTensor(toFloatInput(x, "x", fn));
+function varianceOf(x: Tensor, axis: Axes, keepDims: boolean): Tensor {
+  const { variance } = moments(x, axis, keepDims);
+  return DTYPES[x.dtype].kind === "complex" ? real(variance) : variance;
+}
 
 /**
  * The logarithm of the beta function of each row: of the gamma functions' product, over that of the sum. Of shape `[..., n]`, gives

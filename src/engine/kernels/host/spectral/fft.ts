@@ -23,6 +23,7 @@ export function fftPlan(n: number): Plan {
   const kept = plans.get(n);
   if (kept) return kept;
   const stages = stagesOf(n), plan = stages ? stockham(n, stages) : bluestein(n);
+  if (n > PLAN_ELEMENTS) return plan;
   const held = [...plans.keys()].reduce((sum, length) => sum + length, n);
   if (plans.size >= PLAN_LIMIT || held > PLAN_ELEMENTS) plans.clear();
   plans.set(n, plan);
