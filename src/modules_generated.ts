@@ -380,7 +380,7 @@ import "./engine/ops/array/count.ts";
 import "./engine/kernels/host/special/zeta.ts";
 import "./engine/kernels/host/broadcast_pairs.ts";
 import "./engine/ops/pointwise/special.ts";
-import "./engine/ops/pointwise/safe.ts";
+import "./engine/ops/pointwise/made.ts";
 import "./engine/ops/reduce/reduce_math.ts";
 import "./engine/kernels/host/segment.ts";
 import "./engine/ops/array/segment_folds.ts";

@@ -16,7 +16,7 @@ import { less } from "../../engine/ops/pointwise/compare.ts";
 import { erf } from "../../engine/ops/pointwise/exponential.ts";
 import { sqrt, square } from "../../engine/ops/pointwise/power.ts";
 import { abs, sign } from "../../engine/ops/pointwise/rounding.ts";
-import { multiplyNoNan } from "../../engine/ops/pointwise/safe.ts";
+import { multiplyNoNan } from "../../engine/ops/pointwise/select.ts";
 import { sum } from "../../engine/ops/reduce/reduce.ts";
 import "../../engine/ops/host/examples.ts";
 import "../../engine/ops/text/all.ts";

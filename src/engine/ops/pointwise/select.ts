@@ -1,5 +1,5 @@
 /** Pointwise choice: where, maximum, minimum, clipByValue. */
-import { apply1 } from "../../core/apply.ts";
+import { apply1, compose } from "../../core/apply.ts";
 import { type DType, DTYPES, INTEGER_ENDS, isInteger } from "../../core/dtype.ts";
 import { toNdArray } from "../../core/convert.ts";
 import type { NdArray } from "../../core/nd_array.ts";
@@ -10,11 +10,12 @@ import type { Like, Operand } from "../../core/composite.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
+import { zerosLike } from "../array/creation.ts";
 import { reshape } from "../array/view.ts";
 import { broadcastGrad, definePointwise } from "./define_pointwise.ts";
-import { applyConverted, shapeOfInput, toInput, toMatchingInputs } from "../input.ts";
-import { toArithmeticInputs, toNumberInput } from "./arithmetic.ts";
-import { greater, greaterEqual, less, lessEqual } from "./compare.ts";
+import { applyConverted, asTensor, shapeOfInput, toInput, toMatchingInputs } from "../input.ts";
+import { mul, toArithmeticInputs, toNumberInput } from "./arithmetic.ts";
+import { equal, greater, greaterEqual, less, lessEqual, notEqual } from "./compare.ts";
 import { logicalAnd, toBoolInput } from "./logical.ts";
 
 const SelectV2 = definePointwise("SelectV2", ([c, t, e]) => s.select(c, t, e), {
@@ -210,4 +211,23 @@ export function clipByValue<X extends Operand>(x: X, min: TensorLike, max: Tenso
     toMatchingInputs(bound(min), input, "clipByValue", ["clipValueMin", "x"])[0],
     toMatchingInputs(bound(max), input, "clipByValue", ["clipValueMax", "x"])[0],
   ]) as Like<X>;
+}
+
+/**
+ * `x * y`, 0 where `y` is 0, whatever `x` is; broadcasts. Follows TensorFlow `tf.math.multiply_no_nan`. Throws `ValueError` for shapes
+ * that do not broadcast.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(await tf.math.multiplyNoNan([2, Infinity], [3, 0]).array()); // [6, 0]
+ * ```
+ */
+export function multiplyNoNan(x: TensorLike, y: TensorLike): Tensor {
+  return compose(() => {
+    const [a, b] = toMatchingInputs(x, y, "multiplyNoNan", ["x", "y"]).map(asTensor);
+    // Only what is no number times 0 is replaced, so that gradients by `y` are those of a product.
+    const isLost = logicalAnd(equal(b, zerosLike(b)), notEqual(mul(a, b), zerosLike(b)));
+    return mul(where(isLost, zerosLike(a), a), b);
+  });
 }

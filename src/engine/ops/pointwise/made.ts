@@ -1,33 +1,11 @@
-/** Functions of the namespace `tf.math` that give numbers where others give NaN, and such as are made of other special functions. */
+/** Pointwise functions of the namespace `tf.math` that are made of others. */
 import { compose } from "../../core/apply.ts";
 import { wantList } from "../../core/arguments.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { zerosLike } from "../array/creation.ts";
-import { asTensor, toFloatInput, toInput, toMatchingInputs } from "../input.ts";
+import { asTensor, toFloatInput, toInput } from "../input.ts";
 import { add, divNoNan, mul, neg } from "./arithmetic.ts";
-import { equal, notEqual } from "./compare.ts";
-import { logicalAnd } from "./logical.ts";
 import { ndtri } from "./special.ts";
-import { where } from "./select.ts";
-
-/**
- * `x * y`, 0 where `y` is 0, whatever `x` is; broadcasts. Follows TensorFlow `tf.math.multiply_no_nan`. Throws `ValueError` for shapes
- * that do not broadcast.
- *
- * @example
- * ```ts
- * import * as tf from "@weft/weft";
- * console.log(await tf.math.multiplyNoNan([2, Infinity], [3, 0]).array()); // [6, 0]
- * ```
- */
-export function multiplyNoNan(x: TensorLike, y: TensorLike): Tensor {
-  return compose(() => {
-    const [a, b] = toMatchingInputs(x, y, "multiplyNoNan", ["x", "y"]).map(asTensor);
-    // Only what is no number times 0 is replaced, so that gradients by `y` are those of a product.
-    const isLost = logicalAnd(equal(b, zerosLike(b)), notEqual(mul(a, b), zerosLike(b)));
-    return mul(where(isLost, zerosLike(a), a), b);
-  });
-}
 
 /**
  * `1 / x`, 0 where `x` is 0. Integers become float32. Follows TensorFlow `tf.math.reciprocal_no_nan`.
