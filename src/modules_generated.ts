@@ -26,6 +26,7 @@ import "./engine/core/arrays/format.ts";
 import "./engine/core/arrays/nested.ts";
 import "./engine/core/arrays/indexing.ts";
 import "./engine/core/arrays/nest_elements.ts";
+import "./engine/core/arrays/primitive.ts";
 import "./engine/core/nd_array.ts";
 import "./engine/core/graph_node.ts";
 import "./engine/graph/effect_order.ts";

@@ -1,14 +1,16 @@
 /** NdArray: the host array of script bodies and fetches. */
 import { wantFunction, wantNumber } from "./arguments.ts";
-import { type DType, DTYPES, type HostData, makeData } from "./dtype.ts";
+import { type DType, DTYPES, type HostData, makeData, type TypedArray } from "./dtype.ts";
 import { checkRank, isShape, type Shape, shapeText, sizeOf, stridesOf } from "./shape.ts";
 import { elementAt, numberToBfloat16 } from "./arrays/elements.ts";
 import { elementsText } from "./arrays/format.ts";
 import { assignAt, checkPlace, indexPrototype, liveList } from "./arrays/indexing.ts";
 import { nestElements } from "./arrays/nest_elements.ts";
+import { primitiveOf } from "./arrays/primitive.ts";
 import { TypeError } from "./throwing/builtin_errors.ts";
 import { ValueError } from "./errors.ts";
 import { decodeString } from "./text.ts";
+export { primitiveOf };
 
 /** One element as a JavaScript value: bytes for strings, `[re, im]` for complex. */
 export type ElementValue = number | bigint | boolean | Uint8Array | readonly [number, number];
@@ -306,28 +308,6 @@ interface Part {
   readonly from: number;
 }
 
-/**
- * Returns an array's value in JavaScript's arithmetic and comparisons: its element where it has rank 0. Throws
- * `TypeError` where that is no number, and for any other array: JavaScript would compute with its text.
- */
-export function primitiveOf(
-  { dtype, shape }: { readonly dtype: string; readonly shape: Shape },
-  element: () => unknown,
-): number | bigint | boolean {
-  if (shape.length === 0) {
-    const value = element();
-    if (typeof value === "number" || typeof value === "bigint" || typeof value === "boolean") {
-      return value;
-    }
-    throw new TypeError(`Cannot use an array of dtype ${dtype} as a number: take its item()`);
-  }
-  throw new TypeError(
-    `Cannot use an array of shape ${
-      shapeText(shape)
-    } as a number: compute element by element with its .map(), or with np.multiply and the like of @weft/weft/numpy`,
-  );
-}
-
 /** Returns the elements of an array for a reader that neither writes nor keeps them: a deferred copy stays deferred. */
 export function elementsOf(array: NdArray): HostData {
   return readElements(array);
@@ -384,4 +364,37 @@ export function sealArray(array: NdArray): NdArray {
 /** True for an array that {@linkcode sealArray} marked. */
 export function isSealed(array: NdArray): boolean {
   return sealed.has(array);
+}
+
+/** Writes all elements of an array, in row-major order. */
+type Write = (to: TypedArray) => void;
+const writers = new WeakMap<NdArray, Write>();
+
+/** Returns a sealed array whose elements `write` computes. Its `data` is computed at the first read, and kept. */
+export function laterArray(dtype: DType, shape: Shape, write: Write): NdArray {
+  const length = sizeOf(shape) * DTYPES[dtype].slots;
+  const array = new NdArray(dtype, shape, { length } as unknown as HostData);
+  const own = { enumerable: true, configurable: true };
+  const get = (): HostData => {
+    const value = passingData(array);
+    Object.defineProperty(array, "data", { ...own, value });
+    writers.delete(array);
+    return value;
+  };
+  writers.set(array, write);
+  return sealArray(Object.defineProperty(array, "data", { ...own, get }));
+}
+
+/** Returns the function that writes the elements of an array without `data` yet; undefined for all others. */
+export function writerOf(array: NdArray): Write | undefined {
+  return writers.get(array);
+}
+
+/** Returns an array's elements for a reader that neither changes nor keeps them: computed ones are not kept. */
+export function passingData(array: NdArray): HostData {
+  const write = writers.get(array);
+  if (write === undefined) return array.data;
+  const data = makeData(array.dtype, array.size);
+  write(data as TypedArray);
+  return data;
 }

@@ -24,7 +24,7 @@ export interface LaterElements {
   readonly shape: readonly number[];
   /** Computes the elements. */
   make(): NdArray;
-  /** Computes the elements of a convolution's filter with its axes in another order, once for each. */
+  /** Returns the elements with their axes in another order, where -1 is a new axis of extent 1: the same array for each. */
   turned(order: readonly number[]): NdArray;
   /** Multiplies rows by the matrix without its elements; null where these are better. */
   times(x: Tensor): Tensor | null;

@@ -34,9 +34,12 @@ export function filterLast(w: Tensor, axes: number): Tensor {
 export function filterOf(n: NodeCall, i: number): Tensor {
   const { later } = n.value(i), axes = n.rank(i) - 2;
   if (later === null) return filterLast(n.x(i), axes);
-  const order = [...Array.from({ length: axes }, (_, k) => k + 2), 1, 0];
-  const filter = currentInterpreter().constant(later.turned(order));
-  return axes === 1 ? tf.expandDims(filter, 0) : filter;
+  return currentInterpreter().constant(later.turned(lastOrder(axes)));
+}
+
+/** Returns the order of axes that {@linkcode filterLast} makes of a filter; -1 is the spatial axis before an only one. */
+export function lastOrder(axes: number): number[] {
+  return [...axes === 1 ? [-1] : [], ...Array.from({ length: axes }, (_, k) => k + 2), 1, 0];
 }
 
 /** Convolves images with channels last by a filter that {@linkcode filterLast} made. */

@@ -21,7 +21,7 @@ import {
   type TypedArray,
   withinMemory,
 } from "../../core/dtype.ts";
-import { copyElements, NdArray } from "../../core/nd_array.ts";
+import { copyElements, NdArray, writerOf } from "../../core/nd_array.ts";
 import { fusionOf } from "../../core/fusion.ts";
 import type { Meaning } from "../../core/meaning.ts";
 import type { CpuKernel, OpDef, Problem } from "../../core/op.ts";
@@ -209,6 +209,12 @@ export class CpuDevice implements Device {
     if (!heap || !inHeap(spec) || !isAssignable(array.dtype, dtype)) {
       const cast = castArray(array, dtype);
       return cast === array ? array.data.slice() : this.upload(cast);
+    }
+    const write = array.shape.length > 1 && dtype === array.dtype ? writerOf(array) : undefined;
+    if (write !== undefined) {
+      const pointer = heap.alloc(byteLength(spec));
+      write(this.#view(pointer, spec).data as TypedArray);
+      return pointer;
     }
     const { data } = array, pointer = heap.alloc(data.length * DTYPES[dtype].bytes);
     if (data.length === 1 && isViewed(dtype)) setOne(heap, dtype, pointer, data[0] as number);

@@ -2,7 +2,7 @@
 import type { BufferRead } from "../../core/device.ts";
 import { DTYPES, type HostData, type TypedArray } from "../../core/dtype.ts";
 import { gpuBytes } from "../../core/gpu_storage.ts";
-import { NdArray } from "../../core/nd_array.ts";
+import { NdArray, passingData } from "../../core/nd_array.ts";
 import { sizeOf } from "../../core/shape.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import type { Span } from "../../core/trace.ts";
@@ -46,7 +46,7 @@ export function storageBytes(spec: ConcreteSpec): number {
 export function toDeviceBytes(array: NdArray): Uint8Array<ArrayBuffer> {
   const data = array.dtype === "bool"
     ? Uint32Array.from(array.data as Uint8Array)
-    : array.data as TypedArray;
+    : passingData(array) as TypedArray;
   const view = new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength);
   if (view.byteLength % 4 === 0) return view;
   const padded = new Uint8Array(Math.ceil(view.byteLength / 4) * 4);

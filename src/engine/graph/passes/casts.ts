@@ -67,8 +67,8 @@ function isWithin({ node }: IrValue, { dtype }: IrValue): boolean {
 
 function numberOf({ node, dtype }: IrValue): number | null {
   if (!isConstant(node) || dtype !== "float32") return null;
-  const { size, data } = node.attrs.value as NdArray;
-  return size === 1 ? (data as Float32Array)[0] : null;
+  const array = node.attrs.value as NdArray;
+  return array.size === 1 ? (array.data as Float32Array)[0] : null;
 }
 
 /** True for values that are whole numbers, whatever the inputs. */
@@ -77,9 +77,9 @@ function isWhole(x: IrValue): boolean {
   const visit = ({ node, dtype }: IrValue): boolean => {
     if (left-- === 0) return false;
     if (isConstant(node)) {
-      const { size, data } = node.attrs.value as NdArray;
-      return dtype === "float32" && size <= 2 ** 16 &&
-        (data as Float32Array).every(Number.isInteger);
+      const array = node.attrs.value as NdArray;
+      return dtype === "float32" && array.size <= 2 ** 16 &&
+        (array.data as Float32Array).every(Number.isInteger);
     }
     switch (node.def.name) {
       case "Round":

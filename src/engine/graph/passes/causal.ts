@@ -38,16 +38,16 @@ export function seenOperand({ node, shape }: IrValue): IrValue | null {
 
 function isZero({ node, dtype }: IrValue): boolean {
   if (!isConstant(node) || dtype !== "float32") return false;
-  const { data, size } = node.attrs.value as NdArray;
-  return size === 1 && (data as Float32Array)[0] === 0;
+  const array = node.attrs.value as NdArray;
+  return array.size === 1 && (array.data as Float32Array)[0] === 0;
 }
 
 /** True for a constant of queries and keys, aligned at their ends, with the wanted values. */
 function isCausal({ node }: IrValue, [n, m]: readonly [number, number], wanted: Wanted): boolean {
   if (!isConstant(node) || n > m || n < 2) return false;
-  const { shape, data, size } = node.attrs.value as NdArray;
+  const array = node.attrs.value as NdArray, { shape, size } = array;
   return shape.length >= 2 && size === n * m && shape.at(-1) === m && Array.prototype.every.call(
-    data,
+    array.data,
     (value, i) => wanted(Number(value), i % m <= Math.floor(i / m) + m - n),
   );
 }
@@ -55,6 +55,6 @@ function isCausal({ node }: IrValue, [n, m]: readonly [number, number], wanted: 
 /** True for a constant of one number that is low enough to erase a score. */
 function isLow({ node, dtype }: IrValue): boolean {
   if (!isConstant(node) || dtype !== "float32") return false;
-  const { data, size } = node.attrs.value as NdArray;
-  return size === 1 && (data as Float32Array)[0] <= HIDDEN;
+  const array = node.attrs.value as NdArray;
+  return array.size === 1 && (array.data as Float32Array)[0] <= HIDDEN;
 }

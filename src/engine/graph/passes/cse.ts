@@ -85,7 +85,7 @@ function valueKey(v: unknown): string {
 }
 
 function arrayKey(a: NdArray): string {
-  if (!ArrayBuffer.isView(a.data) || a.size > SMALL) return objectKey(a);
+  if (a.size > SMALL || !ArrayBuffer.isView(a.data)) return objectKey(a);
   const { buffer, byteOffset, byteLength } = a.data;
   return `${a.dtype}[${a.shape}]${new Uint8Array(buffer, byteOffset, byteLength)}`;
 }

@@ -94,10 +94,11 @@ export function integersOf({ node, dtype }: IrValue): readonly number[] | null {
 
 function numberOf({ node, dtype }: IrValue): number | null {
   if (!isConstant(node) || dtype !== "float32") return null;
-  const { data, size, rank } = node.attrs.value as NdArray;
-  const value = (data as Float32Array)[0];
+  const array = node.attrs.value as NdArray;
   // A rank above one may exceed the other operand's.
-  return size === 1 && rank <= 1 && Number.isFinite(value) ? value : null;
+  if (array.size !== 1 || array.rank > 1) return null;
+  const value = (array.data as Float32Array)[0];
+  return Number.isFinite(value) ? value : null;
 }
 
 /** A pattern and its replacement: a node with inputs from the match, and the outputs after the first. */

@@ -185,6 +185,6 @@ export function refined(lists: readonly (readonly number[])[]): number[] | null 
 /** Returns the one number of a constant; null for other values. */
 function numberOf({ node }: IrValue): number | null {
   if (!isConstant(node)) return null;
-  const { data, size } = node.attrs.value as NdArray;
-  return size === 1 ? Number((data as ArrayLike<number>)[0]) : null;
+  const array = node.attrs.value as NdArray;
+  return array.size === 1 ? Number((array.data as ArrayLike<number>)[0]) : null;
 }

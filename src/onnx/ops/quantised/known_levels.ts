@@ -6,6 +6,7 @@ import type { Tensor } from "../../../engine/core/tensor.ts";
 import type { NodeCall } from "../../build/node_call.ts";
 import { matMul } from "../products.ts";
 import { put1 } from "../raw.ts";
+import { weightsLater } from "./weights.ts";
 import * as tf from "../../build/tf.ts";
 
 /** Rows up to which products read levels: as many as devices multiply as levels. */
@@ -44,26 +45,19 @@ export class KnownLevels {
   /** The levels relative to their zero points, float32. */
   get centred(): NdArray {
     if (this.#centred !== null) return this.#centred;
-    const { shape, size } = this.#levels, levels = this.#levels.data as Int8Array;
-    const out = new Float32Array(size), zeros = this.#zeros, columns = shape[1];
-    if (zeros.length === 1) {
-      const [zero] = zeros;
-      for (let i = 0; i < size; i++) out[i] = levels[i] - zero;
-    } else {
-      for (let row = 0; row < size; row += columns) {
-        for (let j = 0; j < columns; j++) out[row + j] = levels[row + j] - zeros[j];
-      }
-    }
-    return this.#centred = sealArray(new NdArray("float32", shape, out));
+    const zero = new NdArray("int32", [this.#zeros.length], Int32Array.from(this.#zeros));
+    const given = { levels: this.#levels, scale: null, zero, axis: 1 };
+    return this.#centred = weightsLater(given, [0, 1]);
   }
 
   /** The largest sum of magnitudes of a column: bounds sums of products. */
   get most(): number {
     if (this.#most !== null) return this.#most;
-    const { data, shape: [, columns] } = this.centred, numbers = data as Float32Array;
-    const sums = new Float64Array(columns);
-    for (let row = 0; row < numbers.length; row += columns) {
-      for (let j = 0; j < columns; j++) sums[j] += Math.abs(numbers[row + j]);
+    const { shape: [rows, columns] } = this.#levels, levels = this.#levels.data as Int8Array;
+    const sums = new Float64Array(columns), zeros = this.#zeros, isOne = zeros.length === 1;
+    const each = Int32Array.from(sums, (_, j) => zeros[isOne ? 0 : j]);
+    for (let row = 0, at = 0; row < rows; row++, at += columns) {
+      for (let j = 0; j < columns; j++) sums[j] += Math.abs(levels[at + j] - each[j]);
     }
     return this.#most = sums.reduce((a, b) => Math.max(a, b), 0);
   }

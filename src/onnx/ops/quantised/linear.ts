@@ -1,17 +1,17 @@
 /** Quantised numbers, scale · (q − zero point): to and from them, products and convolutions of them. */
 import { currentInterpreter } from "../../../engine/core/apply.ts";
 import { type DType, DTYPES } from "../../../engine/core/dtype.ts";
-import { NdArray, sealArray } from "../../../engine/core/nd_array.ts";
+import type { NdArray } from "../../../engine/core/nd_array.ts";
 import type { Tensor } from "../../../engine/core/tensor.ts";
-import { onHost } from "../../build/on_host.ts";
 import type { NodeCall } from "../../build/node_call.ts";
 import { op, type OpEntry, type RuleOutput } from "../../build/rule.ts";
 import { Value } from "../../build/value.ts";
 import { dtypeOfNumber, PACKED, typeName } from "../../file/types.ts";
-import { convolve, filterLast } from "../convolutions.ts";
+import { convolve, filterLast, lastOrder } from "../convolutions.ts";
 import { matMul } from "../products.ts";
 import { isFew, knownLevels, levelsOfMatrix } from "./known_levels.ts";
 import { isFloat, to } from "../raw.ts";
+import { type FileLevels, filterOfLevels, isDequantisable, weightsLater } from "./weights.ts";
 import { slidingOf } from "../window_shape.ts";
 import * as tf from "../../build/tf.ts";
 
@@ -117,17 +117,14 @@ export function quantizeLinear(n: NodeCall): RuleOutput {
 
 const constant = (x: NdArray): Tensor => currentInterpreter().constant(x);
 
-/** Makes a function of an order of axes, which computes on the CPU once for each, while a graph is built or not. */
-function computedOnce(
-  compute: (order: readonly number[]) => Tensor,
+/** Makes a function of an order of axes that computes an array once for each. */
+function onceForOrder(
+  compute: (order: readonly number[]) => NdArray,
 ): (order: readonly number[]) => NdArray {
   const known = new Map<string, NdArray>();
   return (order) => {
     let made = known.get(`${order}`);
-    if (made === undefined) {
-      made = onHost(() => sealArray(compute(order).ndarraySync()));
-      known.set(`${order}`, made);
-    }
+    if (made === undefined) known.set(`${order}`, made = compute(order));
     return made;
   };
 }
@@ -137,33 +134,17 @@ function knownWeights(n: NodeCall): Value | null {
   const [x, scale, zero] = [0, 1, 2].map((i) => n.has(i) ? n.value(i).known : undefined);
   const isPlain = n.attributes.int("block_size", 0) === 0 &&
     n.attributes.int("output_dtype", 0) === 0 && n.value(0).data === null;
-  if (!x || !scale || zero === null || !isPlain || scale.dtype !== "float32") return null;
-  const { shape, size } = x, axis = scale.size === 1 ? 0 : n.axis("axis", 1, x.rank);
-  const isOfColumns = scale.size === 1 || axis === 1;
-  const matrix = isOfColumns ? levelsOfMatrix(x, zero ?? null) : null;
+  if (!x || !scale || zero === null || !isPlain) return null;
+  const axis = scale.size === 1 ? 0 : n.axis("axis", 1, x.rank);
+  const given: FileLevels = { levels: x, scale, zero: zero ?? null, axis };
+  if (!isDequantisable(given)) return null;
+  const matrix = scale.size === 1 || axis === 1 ? levelsOfMatrix(x, given.zero) : null;
+  const turned = onceForOrder((order) => weightsLater(given, order));
   return Value.later({
     dtype: "float32",
-    shape,
-    make() {
-      const inner = scale.size === 1 ? size : shape.slice(axis + 1).reduce((a, b) => a * b, 1);
-      const levels = x.data as Int8Array, scales = scale.data as Float32Array;
-      const zeros = zero?.data as Int8Array | undefined, out = new Float32Array(size);
-      for (let at = 0, channel = 0; at < size; channel = (channel + 1) % scale.size) {
-        const by = scales[channel], from = zeros === undefined ? 0 : zeros[channel];
-        const end = at + inner;
-        for (let i = at; i < end; i++) out[i] = Math.fround(levels[i] - from) * by;
-        at = end;
-      }
-      return sealArray(new NdArray("float32", shape, out));
-    },
-    turned: computedOnce((order) => {
-      const place = (s: NdArray): Tensor =>
-        constant(
-          s.size === 1 ? s.reshape([]) : s.reshape(order.map((a) => a === axis ? s.size : 1)),
-        );
-      const levels = tf.transpose(constant(x), [...order]);
-      return dequantise(levels, place(scale), zero ? place(zero) : null);
-    }),
+    shape: x.shape,
+    make: () => turned(x.shape.map((_, i) => i)),
+    turned,
     times(rows) {
       if (matrix === null || rows.dtype !== "float32" || !isFew(rows)) return null;
       const by = scale.size === 1 ? scale.reshape([]) : scale;
@@ -249,33 +230,51 @@ function matMulInteger(n: NodeCall): Tensor {
   return tf.reshape(sums.reduce((x, y) => tf.add(x, y)), [...before as number[], columns]);
 }
 
+/** The inputs of a convolution of levels, by number: the images' zero point, the filter, and its zero point. */
+interface ConvolvedLevels {
+  readonly xZero: number;
+  readonly w: number;
+  readonly wZero: number;
+}
+
 /**
  * Convolves images by filters, both relative to their zero points: padding with 0 is then padding with the zero point.
  */
 function convolveLevels(
   n: NodeCall,
-  [xZero, w, wZero]: readonly [Tensor | null, number, Tensor | null],
-  product: (x: Tensor, w: Tensor, depth: number) => Tensor = ownProduct(n, w),
+  at: ConvolvedLevels,
+  product: (x: Tensor, filter: Tensor, depth: number) => Tensor = ownProduct(n, at.w),
 ): Tensor {
-  const zero = wZero === null || wZero.staticShape?.length !== 1 || wZero.staticShape[0] === 1
-    ? wZero && tf.reshape(wZero, [])
-    : tf.reshape(wZero, [-1, ...new Array<number>(n.rank(w) - 1).fill(1)]);
-  const images = centred(n.last(0), xZero && tf.reshape(xZero, []));
-  const depth = n.concrete(w).slice(1).reduce((a, b) => a * b, 1);
-  return product(images, centred(n.x(w), zero), depth);
+  const xZero = n.optional(at.xZero),
+    images = centred(n.last(0), xZero ? tf.reshape(xZero, []) : null);
+  const depth = n.concrete(at.w).slice(1).reduce((a, b) => a * b, 1);
+  return product(images, centredFilter(n, at), depth);
 }
 
-/** Returns a node's convolution in float32. */
+/** Returns the filter relative to its zero points, as {@linkcode filterLast} makes it. */
+function centredFilter(n: NodeCall, { w, wZero }: ConvolvedLevels): Tensor {
+  const axes = n.rank(w) - 2, levels = n.value(w).known;
+  const known = n.has(wZero) ? n.value(wZero).known : undefined;
+  if (levels !== null && known !== null && n.value(w).data === null) {
+    const given: FileLevels = { levels, scale: null, zero: known ?? null, axis: 0 };
+    if (isDequantisable(given)) return constant(filterOfLevels(given, lastOrder(axes)));
+  }
+  const zero = n.optional(wZero),
+    isEach = zero?.staticShape?.length === 1 && zero.staticShape[0] !== 1;
+  const from = zero && tf.reshape(zero, isEach ? [-1, ...new Array<number>(axes + 1).fill(1)] : []);
+  return filterLast(centred(n.x(w), from ?? null), axes);
+}
+
+/** Returns a node's convolution in float32, by a filter that {@linkcode filterLast} made. */
 function ownProduct(n: NodeCall, w: number): (x: Tensor, filter: Tensor) => Tensor {
   const sliding = slidingOf(n, n.attributes.ints("kernel_shape") ?? n.concrete(w).slice(2));
   const groups = n.attributes.int("group", 1);
-  const axes = sliding.kernel.length;
-  return (x, filter) => convolve(x, filterLast(filter, axes), sliding, groups);
+  return (x, filter) => convolve(x, filter, sliding, groups);
 }
 
 function convInteger(n: NodeCall): RuleOutput {
   const own = ownProduct(n, 1), whole = (t: Tensor): Tensor => tf.cast(t, "int32");
-  const y = convolveLevels(n, [n.optional(2) ?? null, 1, n.optional(3) ?? null], (x, w, depth) => {
+  const y = convolveLevels(n, { xZero: 2, w: 1, wZero: 3 }, (x, w, depth) => {
     if (depth <= MOST_EXACT) return whole(own(x, w));
     // Sums of sixteenths and of their remainders are exact for sixteen times as many.
     const high = tf.floor(tf.mul(x, 1 / 16)), low = tf.sub(x, tf.mul(high, 16));
@@ -297,7 +296,7 @@ function qLinearMatMul(n: NodeCall): Tensor {
 }
 
 function qLinearConv(n: NodeCall): RuleOutput {
-  let y = convolveLevels(n, [n.x(2), 3, n.x(5)]);
+  let y = convolveLevels(n, { xZero: 2, w: 3, wZero: 5 });
   if (n.has(8)) y = tf.add(y, to(n.x(8), "float32"));
   // Scales of the filters are along the channels, which are last.
   const scale = tf.mul(tf.reshape(n.x(1), []), oneOf(n.x(4)));

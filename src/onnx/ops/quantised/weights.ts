@@ -1,0 +1,160 @@
+/** Weights that a file's levels mean: computed where they are read, in the order of axes in which they are read. */
+
+import type { DType } from "../../../engine/core/dtype.ts";
+import { laterArray, type NdArray } from "../../../engine/core/nd_array.ts";
+import { stridesOf } from "../../../engine/core/shape.ts";
+
+/** Whole numbers of a file, with a scale and a zero point for all or for each element of an axis. */
+export interface FileLevels {
+  readonly levels: NdArray;
+  /** Scales, float32; null for 1. */
+  readonly scale: NdArray | null;
+  /** Zero points; null for 0. */
+  readonly zero: NdArray | null;
+  /** The axis of scales and zero points. */
+  readonly axis: number;
+}
+
+/** Types of levels: those whose differences are computed in 32 bits. */
+const TYPES: ReadonlySet<DType> = new Set<DType>(["int8", "uint8", "int16", "uint16", "int32"]);
+
+/** Elements of the last axis that are written at once, where it is not the last of the levels: a line of the cache. */
+const TOGETHER = 16;
+
+/** True where the scales and zero points fit the levels. */
+export function isDequantisable({ levels, scale, zero, axis }: FileLevels): boolean {
+  const fits = (s: NdArray | null): boolean =>
+    s === null || s.size === 1 || s.rank === 1 && s.size === levels.shape[axis];
+  return TYPES.has(levels.dtype) && fits(scale) && fits(zero) &&
+    (scale?.dtype ?? "float32") === "float32" &&
+    (zero === null || TYPES.has(zero.dtype));
+}
+
+/** Returns the weights with their axes in this order; -1 stands for a new axis of extent 1. */
+export function weightsLater(given: FileLevels, order: readonly number[]): NdArray {
+  const { shape } = given.levels;
+  return laterArray(
+    "float32",
+    order.map((a) => a < 0 ? 1 : shape[a]),
+    (to) => writeWeights(to as Float32Array, given, order),
+  );
+}
+
+const filters = new WeakMap<NdArray, Map<NdArray | null, NdArray>>();
+
+/** Returns a convolution's filter in one order of its axes: the same array for each, since several traces need it. */
+export function filterOfLevels(given: FileLevels, order: readonly number[]): NdArray {
+  const known = filters.get(given.levels) ?? new Map<NdArray | null, NdArray>();
+  filters.set(given.levels, known);
+  let made = known.get(given.zero);
+  if (made === undefined) known.set(given.zero, made = weightsLater(given, order));
+  return made;
+}
+
+/** An axis of the result. */
+interface Axis {
+  readonly extent: number;
+  /** Levels, and channels, from one element to the next. */
+  readonly stride: number;
+  readonly channel: number;
+}
+
+/** Elements that lie one behind the other in the result: the places of the first one, their number, its channel. */
+interface Run {
+  readonly to: number;
+  readonly from: number;
+  readonly count: number;
+  readonly stride: number;
+  readonly channel: number;
+}
+
+/** Writes the weights, `scale * (level - zero)`, with the axes of the levels in another order. */
+function writeWeights(to: Float32Array, given: FileLevels, order: readonly number[]): void {
+  const from = given.levels.data as Int8Array, channels = perChannel(given);
+  const outer = axesOf(given, order, channels.scales.length > 1);
+  const { extent, stride, channel: step } = outer.pop()!;
+  const rows = outer.reduce((n, axis) => n * axis.extent, 1),
+    write = step === 0 ? writeSame : writeEach;
+  const width = stride === 1 ? extent : TOGETHER, at = outer.map(() => 0);
+  for (let first = 0; first < extent; first += width) {
+    const count = Math.min(width, extent - first);
+    let source = first * stride, channel = first * step;
+    for (let row = 0; row < rows; row++) {
+      write(to, from, channels, { to: row * extent + first, from: source, count, stride, channel });
+      for (let k = outer.length - 1; k >= 0; k--) {
+        const axis = outer[k];
+        source += axis.stride;
+        channel += axis.channel;
+        if (++at[k] < axis.extent) break;
+        at[k] = 0;
+        source -= axis.stride * axis.extent;
+        channel -= axis.channel * axis.extent;
+      }
+    }
+  }
+}
+
+/** Writes elements of one channel. Differences wrap around, as those of int32 do on devices. */
+function writeSame(
+  to: Float32Array,
+  levels: Int8Array,
+  { scales, zeros }: Channels,
+  { to: at, from, count, stride, channel }: Run,
+): void {
+  const scale = scales[channel], zero = zeros[channel];
+  for (let i = 0; i < count; i++) {
+    to[at + i] = Math.fround((levels[from + i * stride] - zero) | 0) * scale;
+  }
+}
+
+/** Writes elements of one channel after the other. */
+function writeEach(
+  to: Float32Array,
+  levels: Int8Array,
+  { scales, zeros }: Channels,
+  { to: at, from, count, stride, channel }: Run,
+): void {
+  for (let i = 0; i < count; i++) {
+    const difference = (levels[from + i * stride] - zeros[channel + i]) | 0;
+    to[at + i] = Math.fround(difference) * scales[channel + i];
+  }
+}
+
+/** The scale and the zero point of each channel. */
+interface Channels {
+  readonly scales: Float32Array;
+  readonly zeros: Int32Array;
+}
+
+/** Returns the scale and the zero point of each channel. */
+function perChannel({ scale, zero }: FileLevels): Channels {
+  const count = Math.max(scale?.size ?? 1, zero?.size ?? 1);
+  const each = (s: NdArray | null, otherwise: number): number[] =>
+    Array.from(
+      { length: count },
+      (_, i) => s === null ? otherwise : (s.data as Float32Array)[s.size === 1 ? 0 : i],
+    );
+  return { scales: Float32Array.from(each(scale, 1)), zeros: Int32Array.from(each(zero, 0)) };
+}
+
+/** Returns the axes of the result, at least one; those that lie one behind the other in the levels too are one. */
+function axesOf(
+  { levels: { shape }, axis }: FileLevels,
+  order: readonly number[],
+  hasChannels: boolean,
+): Axis[] {
+  const strides = stridesOf(shape), axes: Axis[] = [];
+  for (const a of order) {
+    if (a < 0 || shape[a] === 1) continue;
+    const own = {
+      extent: shape[a],
+      stride: strides[a],
+      channel: hasChannels && a === axis ? 1 : 0,
+    };
+    const before = axes.at(-1), isOne = before?.channel === 0 && own.channel === 0;
+    if (isOne && before.stride === own.stride * own.extent) {
+      axes[axes.length - 1] = { ...own, extent: before.extent * own.extent };
+    } else axes.push(own);
+  }
+  return axes.length > 0 ? axes : [{ extent: 1, stride: 1, channel: 0 }];
+}
