@@ -128,6 +128,8 @@ export const LINALG: SampleTable = {
     sample([solid, any(3, 1)], { lower: false }),
     sample([solid, any(3, 4)], { adjoint: true }),
     sample([solid, any(3, 4)], { lower: false, adjoint: true }),
+    sample([pairOfSolid, any(2, 2)]),
+    sample([solid, any(2, 3, 2)], { lower: false }),
   ],
   Cross: [sample([any(3), any(3)]), sample([any(2, 4, 3), any(2, 4, 3)])],
   MatrixDiagPartV3: [

@@ -91,7 +91,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   ...named("SelfAdjointEigV2 Lu MatrixBandPart _MatrixExponential", onlyFirst, 2),
   _Pick: everyBatched,
   ...named("LowerBound UpperBound", everyBatched, 1),
-  ...named("MatrixTriangularSolve MatrixSolve Cross", everyBatched),
+  MatrixTriangularSolve: pointwise,
+  ...named("MatrixSolve Cross", everyBatched),
   MatrixSolveLs: solvedLs,
   ...named("MatrixDiagPartV3", onlyFirst, 2),
   // Elements by themselves, with kernels of their own.

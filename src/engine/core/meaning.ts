@@ -128,8 +128,18 @@ export type Meaning =
   } & SumsMeaning
   /** Attention, or all steps of a recurrent network. */
   | { readonly kind: "sequence"; readonly kernel: SequenceKernel }
-  /** Solutions of linear systems, inverses or triangular factors, by elimination with pivots on the host. */
-  | { readonly kind: "elimination"; readonly gives: "solution" | "inverse" | "factors" }
+  /** Solutions, inverses, factors or determinants by elimination with pivots, roots of symmetric matrices, solutions of triangular systems. */
+  | {
+    readonly kind: "elimination";
+    readonly gives:
+      | "solution"
+      | "inverse"
+      | "factors"
+      | "determinant"
+      | "log determinant"
+      | "cholesky"
+      | "substitution";
+  }
   /** An op like no other: devices know its kernel by this name. */
   | { readonly kind: "special"; readonly kernel: SpecialKernel }
   /** Nothing that passes or devices know. */

@@ -18,6 +18,13 @@ function make(...shape: number[]): NdArray {
   return x;
 }
 
+/** A matrix whose diagonal outweighs the rest. */
+function solid(n: number): NdArray {
+  const x = make(n, n), data = x.data as Float32Array;
+  for (let i = 0; i < n; i++) data[i * n + i] += n;
+  return x;
+}
+
 /** Adds one to a word, so often. */
 function counter(engine: Engine): WasmFunction {
   return engine.compile("test add", (m) => {
@@ -50,6 +57,12 @@ const CASES: readonly [name: string, inputs: NdArray[], attrs?: Record<string, u
   ["MaxPool", [make(7, 60, 60, 20)], pool],
   ["AvgPool", [make(1, 201, 160, 14)], pool],
   ["AvgPool", [make(3, 60, 70, 6)], widePool],
+  // Strips of columns are panels for each other.
+  ["Cholesky", [solid(320)]],
+  ["MatrixTriangularSolve", [solid(320), make(320, 300)], { adjoint: true }],
+  ["MatrixSolve", [make(320, 320), make(320, 320)]],
+  ["MatrixInverse", [make(320, 320)]],
+  ["Lu", [make(500, 500)]],
 ];
 
 Deno.test({

@@ -48,6 +48,56 @@ testOnDevices("triangularSolve() undoes the product with a triangle", () => {
   }
 });
 
+testOnDevices(
+  "triangularSolve() broadcasts batches, of graphs that do not know them too",
+  async () => {
+    const batches = [[[], [3]], [[3], []], [[2, 1], [3]], [[1, 3], [2, 3]]];
+    for (const [n, lower] of [[3, true], [20, false]] as const) {
+      const part = (x: tf.Tensor): tf.Tensor =>
+        tf.linalg.bandPart(x, lower ? -1 : 0, lower ? 0 : -1);
+      for (const [left, right] of batches) {
+        const shapes = [[...left, n, n], [...right, n, 2]];
+        const a = tf.add(tf.tensor(noise("float32", shapes[0], 5)), tf.mul(tf.eye(n), 2 * n));
+        const b = tf.tensor(noise("float32", shapes[1], 6));
+        const solve = (a: tf.Tensor, b: tf.Tensor): tf.Tensor =>
+          tf.linalg.triangularSolve(a, b, lower);
+        const x = solve(a, b);
+        close(tf.matMul(part(a), x), tf.add(tf.zerosLike(x), b));
+        const graph = new tf.Graph();
+        const fetches = graph.asDefault(() => {
+          const names = ["a", "b"];
+          const ins = shapes.map((s, i) =>
+            tf.placeholder("float32", s.map((d, k) => k < s.length - 2 ? null : d), names[i])
+          );
+          const y = solve(ins[0], ins[1]);
+          return [y, ...tf.gradients(tf.sum(tf.square(y)), ins)] as tf.Tensor[];
+        });
+        await using session = new tf.Session({ graph });
+        const [y, da, db] = await session.run(fetches, { feeds: { "a:0": a, "b:0": b } });
+        close(tf.tensor(y as tf.NdArray), x);
+        const slopes = tf.grads((a, b) => tf.sum(tf.square(solve(a, b))))([a, b]);
+        [da, db].forEach((d, i) => {
+          assertEquals((d as tf.NdArray).shape, shapes[i]);
+          close(tf.tensor(d as tf.NdArray), slopes[i]);
+        });
+      }
+    }
+  },
+);
+
+testOnDevices(
+  "vmap() of triangularSolve() is a batch, also of one matrix or one right side",
+  () => {
+    const a = tf.add(tf.tensor(noise("float32", [3, 4, 4], 7)), tf.mul(tf.eye(4), 4));
+    const b = tf.tensor(noise("float32", [3, 2, 4, 2], 8));
+    const solve = (a: tf.Tensor, b: tf.Tensor): tf.Tensor => tf.linalg.triangularSolve(a, b);
+    close(tf.vmap(solve)(a, b), solve(tf.expandDims(a, 1), b));
+    close(tf.vmap((b: tf.Tensor) => solve(a.slice([0], [1]), b))(b), solve(a.slice([0], [1]), b));
+    const one = tf.reshape(b.slice([0], [1]), [2, 4, 2]);
+    close(tf.vmap((a: tf.Tensor) => solve(a, one))(a), solve(tf.expandDims(a, 1), one));
+  },
+);
+
 testOnDevices("qr() has gradients", () => {
   const x = tf.tensor([[3, 1], [1, 2], [0.5, -1]]);
   const f = (a: tf.Tensor): tf.Tensor => {

@@ -47,7 +47,9 @@ export function flatShape(
 }
 
 /** Returns the numbers of the matrices of A and B of each product. */
-export function matrixPairs({ batch, walk }: MatMulShape): { a: number; b: number }[] {
+export function matrixPairs(
+  { batch, walk }: Pick<MatMulShape, "batch" | "walk">,
+): { a: number; b: number }[] {
   const { dims, strides } = walk;
   return Array.from({ length: batch }, (_, i) => {
     let a = 0, b = 0, rest = i;
@@ -59,6 +61,13 @@ export function matrixPairs({ batch, walk }: MatMulShape): { a: number; b: numbe
     }
     return { a, b };
   });
+}
+
+/** Returns the numbers of the matrices of A and B that meet where their batches broadcast. */
+export function batchPairs(a: Shape, b: Shape, out: Shape): { a: number; b: number }[] {
+  const batches = out.slice(0, -2);
+  const walk = collapseBroadcast(batches, [a.slice(0, -2), b.slice(0, -2)]);
+  return matrixPairs({ batch: sizeOf(batches), walk });
 }
 
 /** Returns the numbers of matrices of A and of B. */

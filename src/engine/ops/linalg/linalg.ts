@@ -9,13 +9,11 @@ import { UnimplementedError, ValueError } from "../../core/errors.ts";
 import { bandPartCpu, qrCpu, triangularSolveCpu } from "../../kernels/host/linalg/linalg.ts";
 import { concat, stack, unstack } from "../array/join.ts";
 import { transpose } from "../array/move.ts";
-import { broadcastTo } from "../array/repeat.ts";
 import { rank } from "../array/view.ts";
 import { einsum } from "./einsum.ts";
 import {
   asTensor,
   intScalar,
-  shapeOfInput,
   toFloatInput,
   toIndexInput,
   toInput,
@@ -107,6 +105,7 @@ const MatrixTriangularSolve = defineOp({
       return [da && sumLike(bandPart(da, lower ? -1 : 0, lower ? 0 : -1), 0), sumLike(db, 1)];
     },
   },
+  meaning: { kind: "elimination", gives: "substitution" },
   cpu: ([a, b], [out], { attrs }) => triangularSolveCpu(a, b, out, attrs.lower, attrs.adjoint),
 });
 
@@ -262,17 +261,7 @@ export function triangularSolve(
   adjoint = false,
 ): Tensor {
   const [a, b] = toMatchingInputs(matrix, rhs, "triangularSolve", ["matrix", "rhs"]);
-  const p = shapeOfInput(a), q = shapeOfInput(b);
-  if (p === null || q === null || p.length < 2 || q.length < 2) {
-    return apply1(MatrixTriangularSolve, [a, b], { lower, adjoint });
-  }
-  const batch = broadcastShapes(p.slice(0, -2), q.slice(0, -2))!;
-  const spread = (x: typeof a, shape: readonly (number | null)[]): Tensor => {
-    const want = [...batch, ...shape.slice(-2)];
-    const same = want.length === shape.length && want.every((d, i) => d === shape[i]);
-    return same || want.includes(null) ? asTensor(x) : broadcastTo(asTensor(x), want as number[]);
-  };
-  return apply1(MatrixTriangularSolve, [spread(a, p), spread(b, q)], { lower, adjoint });
+  return apply1(MatrixTriangularSolve, [a, b], { lower, adjoint });
 }
 
 /**

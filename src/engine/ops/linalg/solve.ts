@@ -61,6 +61,7 @@ const MatrixDeterminant = defineOp({
     saves: ["input", "output"],
     vjp: ({ input, output }, [dy]) => [scaled(inv(input, true), mul(dy, output))],
   },
+  meaning: { kind: "elimination", gives: "determinant" },
   cpu: ([x], [out]) => determinantCpu(x, out, null),
 });
 
@@ -77,6 +78,7 @@ const LogMatrixDeterminant = defineOp({
     saves: ["input"],
     vjp: ({ input }, [, dlog]) => [scaled(inv(input, true), dlog)],
   },
+  meaning: { kind: "elimination", gives: "log determinant" },
   cpu: ([x], [sign, log]) => determinantCpu(x, sign, log),
 });
 
@@ -97,6 +99,7 @@ const Cholesky = defineOp({
       return [mul(add(both, flip(both)), 0.5)];
     },
   },
+  meaning: { kind: "elimination", gives: "cholesky" },
   cpu: ([x], [out]) => choleskyCpu(x, out),
 });
 

@@ -2,6 +2,7 @@
 import { DTYPES, isBigInt } from "../../../core/dtype.ts";
 import { type NdArray, setElement } from "../../../core/nd_array.ts";
 import { sizeOf } from "../../../core/shape.ts";
+import { batchPairs } from "../../matmul/shape.ts";
 import type { Numbers } from "../matmul.ts";
 import { scratchFor, settle } from "../numbers.ts";
 
@@ -69,7 +70,7 @@ function reflect(a: Float64Array, n: number, j: number, v: Float64Array, length:
   }
 }
 
-/** Solves `A · X = B`, or `Aᵀ · X = B`, for triangular A: `[..., n, n]` and `[..., n, k]`. */
+/** Solves `A · X = B`, or `Aᵀ · X = B`, for triangular A: `[..., n, n]` and `[..., n, k]`, whose batches broadcast. */
 export function triangularSolveCpu(
   matrix: NdArray,
   rhs: NdArray,
@@ -77,16 +78,16 @@ export function triangularSolveCpu(
   lower: boolean,
   adjoint: boolean,
 ): void {
-  const { rows: n, count } = matrices(matrix);
-  const k = rhs.shape[rhs.shape.length - 1];
+  const { rows: n, columns: k } = matrices(rhs);
+  const pairs = batchPairs(matrix.shape, rhs.shape, out.shape);
   const a = matrix.data as Numbers, b = rhs.data as Numbers, x = scratchFor(out);
   const down = lower !== adjoint;
   const row = new Float64Array(k);
-  for (let z = 0; z < count; z++) {
-    const at = z * n * n, to = z * n * k;
+  pairs.forEach((pair, z) => {
+    const at = pair.a * n * n, right = pair.b * n * k, to = z * n * k;
     for (let s = 0; s < n; s++) {
       const i = down ? s : n - 1 - s;
-      for (let c = 0; c < k; c++) row[c] = b[to + i * k + c];
+      for (let c = 0; c < k; c++) row[c] = b[right + i * k + c];
       for (let t = 0; t < s; t++) {
         const j = down ? t : n - 1 - t;
         const f = a[at + (adjoint ? j * n + i : i * n + j)];
@@ -95,7 +96,7 @@ export function triangularSolveCpu(
       const d = a[at + i * n + i];
       for (let c = 0; c < k; c++) x[to + i * k + c] = row[c] / d;
     }
-  }
+  });
   settle(x, out);
 }
 
