@@ -2,7 +2,13 @@
 import * as tf from "@weft/weft";
 import fc from "fast-check";
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { buildIr, type IrGraph } from "../../src/engine/graph/ir.ts";
+import {
+  addOutputLike,
+  buildIr,
+  type IrGraph,
+  type IrNode,
+  nodeLike,
+} from "../../src/engine/graph/ir.ts";
 import { replaceValues } from "../../src/engine/graph/passes/replace.ts";
 import { joinNodes } from "../../src/engine/graph/passes/clusters.ts";
 import { verify } from "../../src/engine/graph/passes/verify.ts";
@@ -198,9 +204,17 @@ Deno.test("verify() refuses a graph that has lost an effect, or its place", () =
   const fresh = waiting().ir;
   const copy = replaceValues(fresh, new Map(), new Map());
   verify(copy, "the test", fresh);
-  copy.nodes.at(-1)!.controls.length = 0;
+  const before = copy.nodes.slice(0, -1), last = copy.nodes.at(-1)!;
+  const hasty = nodeLike(last, last.inputs, []);
+  for (const v of last.outputs) addOutputLike(hasty, v);
+  const instead = (n: IrNode): IrNode => n === last ? hasty : n;
+  const moved = {
+    nodes: [...before, hasty],
+    fetches: copy.fetches.map((v) => instead(v.node).outputs[v.index]!),
+    targets: copy.targets.map(instead),
+  };
   assertThrows(
-    () => verify(copy, "the test", fresh),
+    () => verify(moved, "the test", fresh),
     tf.errors.InternalError,
     'no longer waits for PyFunc "script"',
   );

@@ -124,51 +124,75 @@ function waitsOfJoined({ members, node }: Joined): IrNode[] {
   return [...waits].filter((c) => !inside.has(c));
 }
 
-/** Copies `ir` with clusters replaced, in a valid order. Throws `InternalError` if there is none. */
+/**
+ * Returns `ir` with clusters replaced, in a valid order; nodes whose inputs stay are not copied. Throws `InternalError` if
+ * there is no order.
+ */
 export function joinNodes(ir: IrGraph, joins: readonly Joined[]): IrGraph {
   const joinOf = new Map<IrNode, Joined>();
   for (const join of joins) for (const m of join.members) joinOf.set(m, join);
   // Nodes whose inputs are being visited: meeting one again is a cycle, which would never end.
   const waiting = new Set<IrNode | Joined>();
-  const copies = new Map<IrNode | Joined, IrNode>();
+  const placed = new Map<IrNode | Joined, IrNode>();
+  /** Values of copies and of replacements. */
   const values = new Map<IrValue, IrValue>();
   const out: IrNode[] = [];
   const unitOf = (node: IrNode): IrNode | Joined => joinOf.get(node) ?? node;
-  const templateOf = (unit: IrNode | Joined): IrNode => "members" in unit ? unit.node : unit;
-  const waitsOf = (unit: IrNode | Joined): readonly IrNode[] =>
-    "members" in unit ? waitsOfJoined(unit) : unit.controls;
+  const valueOf = (v: IrValue): IrValue => values.get(v) ?? v;
+  const isPlaced = (node: IrNode): boolean => placed.has(unitOf(node));
+  const put = (unit: IrNode | Joined, node: IrNode): void => {
+    placed.set(unit, node);
+    out.push(node);
+  };
   const place = (root: IrNode): void => {
-    const stack: [IrNode | Joined, boolean][] = [[unitOf(root), false]];
+    const stack = [unitOf(root)];
     while (stack.length > 0) {
-      const [unit, ready] = stack.pop()!;
-      if (copies.has(unit)) continue;
-      const template = templateOf(unit), controls = waitsOf(unit), { inputs } = template;
-      if (!ready) {
+      const unit = stack[stack.length - 1];
+      if (placed.has(unit)) {
+        stack.pop();
+        continue;
+      }
+      const isJoin = "members" in unit, template = isJoin ? unit.node : unit, { inputs } = template;
+      const controls = isJoin ? waitsOfJoined(unit) : unit.controls;
+      const before = stack.length;
+      for (const v of inputs) if (!isPlaced(v.node)) stack.push(unitOf(v.node));
+      for (const c of controls) if (!isPlaced(c)) stack.push(unitOf(c));
+      if (stack.length > before) {
         if (waiting.has(unit)) {
           throw new InternalError(`Cannot join nodes: "${template.name}" needs itself`);
         }
         waiting.add(unit);
-        stack.push([unit, true]);
-        for (const v of inputs) if (!values.has(v)) stack.push([unitOf(v.node), false]);
-        for (const c of controls) if (!copies.has(unitOf(c))) stack.push([unitOf(c), false]);
+        continue;
+      }
+      stack.pop();
+      const stays = !isJoin && !inputs.some((v) => values.has(v)) &&
+        controls.every((c) => placed.get(c) === c);
+      if (stays) {
+        put(unit, unit);
         continue;
       }
       const copy = nodeLike(
         template,
-        inputs.map((v) => values.get(v)!),
-        controls.length === 0 ? [] : [...new Set(controls.map((c) => copies.get(unitOf(c))!))],
+        inputs.map(valueOf),
+        controls.length === 0 ? [] : [...new Set(controls.map((c) => placed.get(unitOf(c))!))],
       );
       for (const v of unit.outputs) values.set(v, addOutputLike(copy, v));
-      copies.set(unit, copy);
-      out.push(copy);
+      put(unit, copy);
     }
   };
   // A cluster stands at its last member, unless it is needed before.
-  const last = new Map(ir.nodes.map((n) => [unitOf(n), n]));
-  for (const node of ir.nodes) if (last.get(unitOf(node)) === node) place(node);
+  const last = new Map<Joined, IrNode>();
+  for (const node of ir.nodes) {
+    const join = joinOf.get(node);
+    if (join !== undefined) last.set(join, node);
+  }
+  for (const node of ir.nodes) {
+    const join = joinOf.get(node);
+    if (join === undefined || last.get(join) === node) place(node);
+  }
   return {
     nodes: out,
-    fetches: ir.fetches.map((v) => values.get(v)!),
-    targets: [...new Set(ir.targets.map((n) => copies.get(unitOf(n))!))],
+    fetches: ir.fetches.map(valueOf),
+    targets: [...new Set(ir.targets.map((n) => placed.get(unitOf(n))!))],
   };
 }

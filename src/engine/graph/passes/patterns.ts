@@ -8,11 +8,14 @@ import type { Joined } from "./clusters.ts";
 import { mayJoin } from "./cse.ts";
 import { joined, usesOf } from "./pointwise_nodes.ts";
 
+const NO_VALUES: ReadonlyMap<string, IrValue> = new Map(),
+  NO_NODES: ReadonlySet<IrNode> = new Set();
+
 /** The bindings of a match. */
 export class Match {
   /** Values by the pattern's names. */
-  values: ReadonlyMap<string, IrValue> = new Map();
-  nodes: ReadonlySet<IrNode> = new Set();
+  values: ReadonlyMap<string, IrValue> = NO_VALUES;
+  nodes: ReadonlySet<IrNode> = NO_NODES;
 
   get(name: string): IrValue {
     return this.values.get(name)!;
@@ -24,7 +27,16 @@ export class Match {
 }
 
 /** Matches a value and binds its names; false if it does not fit. */
-export type Pattern = (v: IrValue, match: Match) => boolean;
+export interface Pattern {
+  (v: IrValue, match: Match): boolean;
+  /** Ops that make the values that may fit; absent where that is unknown. */
+  readonly ops?: readonly string[] | undefined;
+}
+
+/** Notes the ops that make the values that may fit a pattern. */
+function ofOps(pattern: Pattern, ops: readonly string[] | undefined): Pattern {
+  return Object.assign(pattern, { ops });
+}
 
 /** Matches any value; a repeated name must match the same value. */
 export function any(name: string, check: (v: IrValue) => boolean = () => true): Pattern {
@@ -32,7 +44,7 @@ export function any(name: string, check: (v: IrValue) => boolean = () => true): 
     const known = match.values.get(name);
     if (known !== undefined) return known === v;
     if (!check(v)) return false;
-    match.values = new Map([...match.values, [name, v]]);
+    match.values = new Map(match.values).set(name, v);
     return true;
   };
 }
@@ -45,37 +57,45 @@ export function number(name: string | number): Pattern {
 
 /** Matches an op of one of these names with these operands. With `both`, two operands may be exchanged. */
 export function op(names: string, operands: readonly Pattern[], both = false): Pattern {
-  const allowed = names.split("|");
-  return (v, match) => {
+  const allowed = names.split("|"), lists = both ? [operands, [...operands].reverse()] : [operands];
+  return ofOps((v, match) => {
     const { node } = v;
     if (
       !allowed.includes(node.def.name) || node.inputs.length !== operands.length ||
       node.outputs.length !== 1 || !mayJoin(node)
     ) return false;
     const { values, nodes } = match;
-    for (const list of both ? [operands, [...operands].reverse()] : [operands]) {
-      match.nodes = new Set([...nodes, node]);
+    for (const list of lists) {
+      match.nodes = new Set(nodes).add(node);
       if (list.every((p, i) => p(node.inputs[i], match))) return true;
-      Object.assign(match, { values, nodes });
+      match.values = values;
+      match.nodes = nodes;
     }
     return false;
-  };
+  }, allowed);
 }
 
 /** Matches the first fitting pattern. */
 export function either(...patterns: readonly Pattern[]): Pattern {
-  return (v, match) => patterns.some((p) => p(v, match));
+  const ops = patterns.every((p) => p.ops !== undefined)
+    ? patterns.flatMap((p) => p.ops!)
+    : undefined;
+  return ofOps((v, match) => patterns.some((p) => p(v, match)), ops);
 }
 
 /** Binds a name to a value that also matches a pattern. */
 export function named(name: string, pattern: Pattern): Pattern {
-  return (v, match) => match.values.get(name) === v || pattern(v, match) && any(name)(v, match);
+  const bind = any(name);
+  return ofOps(
+    (v, match) => match.values.get(name) === v || pattern(v, match) && bind(v, match),
+    pattern.ops,
+  );
 }
 
 /** Matches a reduction of the last axis; `keep` tells whether it stays with extent 1. */
 export function reduceLast(names: string, operand: Pattern, keep = true): Pattern {
   const reduction = op(names, [operand, () => true]);
-  return (v, match) => {
+  return ofOps((v, match) => {
     const [x, axes] = v.node.inputs;
     const rank = x?.shape?.length;
     if (rank === undefined || axes === undefined || Boolean(v.node.attrs.keep_dims) !== keep) {
@@ -83,7 +103,7 @@ export function reduceLast(names: string, operand: Pattern, keep = true): Patter
     }
     const axis = integersOf(axes);
     return axis?.length === 1 && (axis[0] === -1 || axis[0] === rank - 1) && reduction(v, match);
-  };
+  }, reduction.ops);
 }
 
 /** Returns the integers of an int32 constant; null for other values. */
@@ -115,6 +135,14 @@ export function applyRules(ir: IrGraph, rules: readonly Rule[]): IrGraph {
   const { readers, held } = usesOf(ir);
   const taken = new Set<IrNode>();
   const joins: Joined[] = [], usable = rules.filter(({ makes }) => isLoaded(makes));
+  const byOp = new Map<string, readonly Rule[]>();
+  const rulesOf = (name: string): readonly Rule[] => {
+    let found = byOp.get(name);
+    if (found === undefined) {
+      byOp.set(name, found = usable.filter(({ pattern: { ops } }) => ops?.includes(name) ?? true));
+    }
+    return found;
+  };
   const isApart = (nodes: ReadonlySet<IrNode>, root: IrNode): boolean =>
     [...nodes].every((n) =>
       !taken.has(n) && n.device === root.device &&
@@ -122,7 +150,7 @@ export function applyRules(ir: IrGraph, rules: readonly Rule[]): IrGraph {
     );
   for (const node of [...ir.nodes].reverse()) {
     if (taken.has(node) || node.outputs.length !== 1) continue;
-    for (const { pattern, replace } of usable) {
+    for (const { pattern, replace } of rulesOf(node.def.name)) {
       const match = new Match();
       if (!pattern(node.outputs[0], match) || !isApart(match.nodes, node)) continue;
       const made = replace(match, node);

@@ -44,8 +44,7 @@ export function mayBeCopied(node: IrNode, copies: number): boolean {
 /** True for a pure op whose outputs are expressions of few inputs, in dtypes that every printer supports. */
 export function isPointwise(node: IrNode, target: PassTarget): boolean {
   return node.def.meaning.kind === "pointwise" && node.inputs.length < MAX_BUFFERS &&
-    mayJoin(node) &&
-    [...node.inputs, ...node.outputs].every((v) => isSimple(v.dtype)) &&
+    mayJoin(node) && node.inputs.every(isSimple) && node.outputs.every(isSimple) &&
     !(target === "CPU" && mayThrow(node));
 }
 
@@ -59,7 +58,7 @@ function mayThrow(node: IrNode): boolean {
   return mayFail(exprs.map((e) => substitute(e, args)), dtypes);
 }
 
-function isSimple(dtype: DType): boolean {
+function isSimple({ dtype }: IrValue): boolean {
   return dtype === "float32" || dtype === "float16" || dtype === "int32" || dtype === "uint32" ||
     dtype === "bool";
 }
@@ -237,14 +236,24 @@ export interface Uses {
   readonly held: ReadonlySet<IrNode>;
 }
 
+/** Uses of graphs: most passes return the graph that they get. */
+const uses = new WeakMap<IrGraph, Uses>();
+
 /** Finds the uses of a graph's nodes. */
 export function usesOf(ir: IrGraph): Uses {
-  const readers = new Map<IrNode, IrNode[]>(ir.nodes.map((n) => [n, []]));
-  const held = new Set<IrNode>([...ir.fetches.map((v) => v.node), ...ir.targets]);
+  let found = uses.get(ir);
+  if (found === undefined) uses.set(ir, found = findUses(ir));
+  return found;
+}
+
+function findUses(ir: IrGraph): Uses {
+  const readers = new Map<IrNode, IrNode[]>(), held = new Set<IrNode>(ir.targets);
   for (const node of ir.nodes) {
+    readers.set(node, []);
     for (const v of node.inputs) readers.get(v.node)!.push(node);
     for (const c of node.controls) held.add(c);
   }
+  for (const v of ir.fetches) held.add(v.node);
   return { readers, held };
 }
 
@@ -262,7 +271,10 @@ export function withoutUnused(ir: IrGraph): IrGraph {
 /** Returns the graph with clusters replaced, and without unused constants. */
 export function joined(ir: IrGraph, joins: readonly Joined[]): IrGraph {
   if (joins.length === 0) return ir;
-  const made = joinNodes(ir, joins), { readers, held } = usesOf(made);
+  const made = joinNodes(ir, joins), found = findUses(made), { readers, held } = found;
   const isUsed = (n: IrNode): boolean => held.has(n) || readers.get(n)!.length > 0;
-  return { ...made, nodes: made.nodes.filter((n) => !isConstant(n) || isUsed(n)) };
+  const without = { ...made, nodes: made.nodes.filter((n) => !isConstant(n) || isUsed(n)) };
+  // Those of nodes that are left out are in the way of nothing.
+  uses.set(without, found);
+  return without;
 }

@@ -1,11 +1,11 @@
 /**
- * Copies a plan's graph with some values replaced and unused nodes left out. The readers of a removed node inherit its
+ * Makes a plan's graph with some values replaced and unused nodes left out: nodes whose inputs stay are shared with it. The readers of a removed node inherit its
  * control edges, so that no effect is lost.
  */
 import { addOutputLike, type IrGraph, type IrNode, type IrValue, nodeLike } from "../ir.ts";
 
 /**
- * Copies `ir` without the nodes that are keys of `nodes`, and with each key of `values`, which are all their outputs,
+ * Returns `ir` without the nodes that are keys of `nodes`, and with each key of `values`, which are all their outputs,
  * replaced. A replacement is a value of an earlier node of `ir`, or of a node in `added`, which has no inputs. `nodes`
  * tells the replacement of each node in control edges; null: none.
  */
@@ -29,28 +29,29 @@ export function replaceValues(
     for (const v of node.inputs) needed.add(valueOf(v).node);
     for (const c of controls.of(node)) needed.add(c);
   }
+  // Copies of nodes with other inputs or control edges.
   const copies = new Map<IrNode, IrNode>();
+  const nodeOf = (n: IrNode): IrNode => copies.get(n) ?? n;
   const copyOf = (v: IrValue): IrValue => {
-    const { node, index } = valueOf(v);
-    return copies.get(node)!.outputs[index];
+    const value = valueOf(v), copy = copies.get(value.node);
+    return copy === undefined ? value : copy.outputs[value.index];
   };
-  const out: IrNode[] = [];
-  for (const node of [...added, ...ir.nodes]) {
+  const out: IrNode[] = added.filter((node) => needed.has(node));
+  for (const node of ir.nodes) {
     if (!needed.has(node)) continue;
-    const copy = nodeLike(
-      node,
-      node.inputs.map(copyOf),
-      controls.of(node).map((c) => copies.get(c)!),
-    );
+    const waits = controls.of(node);
+    const stays = waits === node.controls && !waits.some((c) => copies.has(c)) &&
+      !node.inputs.some((v) => values.has(v) || copies.has(v.node));
+    if (stays) {
+      out.push(node);
+      continue;
+    }
+    const copy = nodeLike(node, node.inputs.map(copyOf), waits.map(nodeOf));
     for (const v of node.outputs) addOutputLike(copy, v);
     copies.set(node, copy);
     out.push(copy);
   }
-  return {
-    nodes: out,
-    fetches: ir.fetches.map(copyOf),
-    targets: [...targets].map((n) => copies.get(n)!),
-  };
+  return { nodes: out, fetches: ir.fetches.map(copyOf), targets: [...targets].map(nodeOf) };
 }
 
 const NONE: readonly IrNode[] = [];

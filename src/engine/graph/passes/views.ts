@@ -86,10 +86,13 @@ class Rebuilt {
       this.#instead.set(node, made.node);
       return;
     }
-    const controls = [...new Set(node.controls.map((c) => this.#instead.get(c)!))]
-      .filter((c) => !isConstant(c));
-    const copy = nodeLike(node, inputs, controls);
-    for (const v of node.outputs) this.#values.set(v, addOutputLike(copy, v));
+    const controls = node.controls.length === 0
+      ? node.controls
+      : [...new Set(node.controls.map((c) => this.#instead.get(c)!))].filter((c) => !isConstant(c));
+    const stays = inputs.every((v, i) => v === node.inputs[i]) &&
+      controls.length === node.controls.length && controls.every((c, i) => c === node.controls[i]);
+    const copy = stays ? node : nodeLike(node, inputs, controls);
+    for (const v of node.outputs) this.#values.set(v, stays ? v : addOutputLike(copy, v));
     this.#instead.set(node, copy);
     this.#put(copy);
     if (takesEpilogue(copy) && copy.outputs[0].shape?.length === 2) this.#rows.add(copy.outputs[0]);
