@@ -6,7 +6,7 @@ import { traced, tracer } from "../core/trace.ts";
 import { isPromise } from "../core/nest.ts";
 import { after } from "../runtime/run/timers.ts";
 import { type CallNumber, seedOfCall } from "../ops/random/state.ts";
-import { type RunContext, withinRun } from "../runtime/run/run_context.ts";
+import { enterRun, type RunContext } from "../runtime/run/run_context.ts";
 import { placeText } from "../runtime/run/run_errors.ts";
 import { checkArity, contextAs } from "./arity.ts";
 import { madeArray } from "./made_array.ts";
@@ -106,7 +106,10 @@ export interface BodyUse<R> {
  * (or rejects with) an `OpError`.
  */
 export function callBody<R>(call: BodyUse<R>): R | Promise<R> {
-  if (tracer === null) return runBody(call);
+  return tracer === null ? runBody(call) : traceBody(call);
+}
+
+function traceBody<R>(call: BodyUse<R>): R | Promise<R> {
   const { script: { token }, site } = call, name = `${site.op} ${site.node ?? token}`;
   const details = { token, run: site.context?.run };
   return traced({ name, category: "script", details }, () => runBody(call));
@@ -116,12 +119,13 @@ function runBody<R>(call: BodyUse<R>): R | Promise<R> {
   const { script, values, site } = call;
   const limit = script.timeoutMs === undefined ? null : new AbortController();
   const context = new BodyContext(script, site, limit);
+  const run = site.context;
   let result: unknown, isAsync: boolean;
   try {
-    result = site.context && (site.context.limit ?? site.context.state)
-      ? withinRun(site.context, () => callFunction(script, values, context))
+    result = run && (run.limit ?? run.state)
+      ? callInRun(run, call, context)
       : callFunction(script, values, context);
-    site.context?.limit?.look();
+    run?.limit?.look();
     isAsync = !(result instanceof NdArray) && isPromise(result);
   } catch (e) {
     throw mapScriptError(e, site);
@@ -131,6 +135,20 @@ function runBody<R>(call: BodyUse<R>): R | Promise<R> {
     return call.use(result);
   } catch (e) {
     throw mapResultError(e, site);
+  }
+}
+
+/** Calls the function of a body whose runs end with `run`. */
+function callInRun<R>(
+  run: RunContext,
+  { script, values }: BodyUse<R>,
+  context: BodyContext,
+): unknown {
+  const before = enterRun(run);
+  try {
+    return callFunction(script, values, context);
+  } finally {
+    enterRun(before);
   }
 }
 
@@ -145,7 +163,7 @@ function callFunction(script: Script, values: readonly unknown[], context: BodyC
       onAbort: (tell) => context.onAbort(tell),
     });
   }
-  checkArity(script.func, argumentCount(script));
+  if (script.parameters > argumentCount(script) + 1) checkArity(script.func, argumentCount(script));
   if (script.flat && values.length === 1) return script.func(values[0], context);
   return script.func(...packArguments(script, values), context);
 }

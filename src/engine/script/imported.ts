@@ -19,6 +19,7 @@ export function scriptFromRegistry(attrs: Attrs, found: RegisteredScript): Scrip
   const { func, shapeFn, vjp, reads, stateful, vectorized = false } = found, { token } = attrs;
   const script: Script = {
     func,
+    parameters: func.length,
     token,
     args,
     shapeFn,

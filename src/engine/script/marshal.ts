@@ -173,14 +173,15 @@ export function hostResult(
   { shape, shared = false, batch = null }: ResultOptions,
 ): NdArray {
   const { dtype } = script.outputs.specs[i];
+  const isArray = value instanceof NdArray;
   let array: NdArray;
-  if (!(value instanceof NdArray) && value instanceof Tensor) {
+  if (!isArray && value instanceof Tensor) {
     const t = value.readValue();
     array = t.ndarraySync();
     if (t !== value) t.dispose();
-  } else if (isShaped(value)) {
+  } else if (!isArray && isShaped(value)) {
     array = shapedResult(script, i, value);
-  } else if (isTyped(value)) {
+  } else if (isArray || isTyped(value)) {
     const typed = inDeclaredShape(value, typedResult(value, dtype), shape);
     checkDType(script, i, typed.dtype, dtype);
     // A worker's result is not shared, and arrays of other libraries were copied when read.

@@ -30,7 +30,7 @@ import {
   type RunValue,
 } from "../runtime/run/run_value.ts";
 import { type Batch, batchOf, batchOfOne, onlyRow, shapesOfCall } from "./batch.ts";
-import { callBody, type CallSite } from "./body.ts";
+import { type BodyUse, callBody, type CallSite } from "./body.ts";
 import { attrsOf } from "./call.ts";
 import { freeReturned } from "./returned.ts";
 import { hostResult, splitResult } from "./marshal.ts";
@@ -44,20 +44,24 @@ function scriptOf(attrs: Attrs, node?: string): Script {
   return script;
 }
 
-/** A call of a numpy-style body. */
-interface NumpyStyleCall {
-  readonly values: readonly NdArray[];
+/** A call of a script, as it begins. */
+interface Beginning {
+  readonly script: Script;
   /** Static shapes of its results. */
   readonly shapes: readonly PartialShape[];
+  readonly site: CallSite;
+  /** The batch that it is; null for a script that takes none. */
+  readonly batch: Batch | null;
+}
+
+/** What becomes of the results of a call. */
+interface Destination {
   /** True where results are copied at once, so that they may be the body's own. */
   readonly shared?: boolean;
   /** Writes a result directly to its destination, without a copy; null where the run needs an array of its own. */
   readonly sinks?: readonly (Device | null)[];
   /** The results that are read; default all. */
   readonly wanted?: readonly boolean[];
-  readonly site: CallSite;
-  /** The batch that it is; null for a script that takes none. */
-  readonly batch: Batch | null;
 }
 
 function sharesMemory(array: NdArray, others: readonly RunValue[]): boolean {
@@ -69,64 +73,93 @@ function sharesMemory(array: NdArray, others: readonly RunValue[]): boolean {
     );
 }
 
-/** Calls a numpy-style body and frees its tensors, returned ones included. */
-function callNumpyStyle(
-  script: Script,
-  { values: inputs, shapes, shared = false, sinks, wanted, site, batch }: NumpyStyleCall,
-): RunValue[] | Promise<RunValue[]> {
-  const owned: Owned[] = [];
-  const first = newTensorId();
-  const values = batch?.isAlone ? inputs.map(batchOfOne) : inputs;
-  const use = (result: unknown): RunValue[] => {
+/** A call of a numpy-style body: one object in place of a callback for each of its parts, as thousands of calls a run make. */
+class NumpyStyleCall implements BodyUse<RunValue[]> {
+  readonly script: Script;
+  readonly values: readonly NdArray[];
+  readonly site: CallSite;
+  readonly #shapes: readonly PartialShape[];
+  readonly #batch: Batch | null;
+  readonly #to: Destination;
+  /** Newer tensors belong to the call. */
+  readonly #first = newTensorId();
+
+  constructor(
+    { script, shapes, site, batch }: Beginning,
+    inputs: readonly NdArray[],
+    to: Destination,
+  ) {
+    this.script = script;
+    this.values = batch?.isAlone ? inputs.map(batchOfOne) : inputs;
+    this.site = site;
+    this.#shapes = shapes;
+    this.#batch = batch;
+    this.#to = to;
+  }
+
+  use(result: unknown): RunValue[] {
     const taken: RunValue[] = [];
     try {
-      const parts = splitResult(script, result);
-      for (let i = 0; i < parts.length; i++) {
-        const v = parts[i], sink = isLarge(v) ? sinks?.[i] ?? null : null;
-        const isRead = wanted?.[i] !== false;
-        const options = { shape: shapes[i], shared: shared || sink !== null || !isRead, batch };
-        const whole = hostResult(script, i, v, options);
-        const own = batch?.isAlone ? onlyRow(whole) : whole;
-        // A worker sends memory that its body returned twice once.
-        const array = script.worker && sharesMemory(own, taken) ? copyArray(own) : own;
-        taken.push(sink === null ? array : outsideScopes(() => constantTensor(array, sink)));
-      }
+      const parts = splitResult(this.script, result);
+      for (let i = 0; i < parts.length; i++) taken.push(this.#take(parts[i], i, taken));
       return taken;
     } catch (e) {
       taken.forEach(releaseValue);
       throw e;
     } finally {
-      freeReturned(result, first);
+      freeReturned(result, this.#first);
     }
-  };
-  const free = (): void => {
-    for (const t of owned) {
-      if (isEager(t) && t.kept) t.outlive();
-      else t.dispose();
-    }
-  };
-  const endLate = (result: unknown): void => freeReturned(result, first);
+  }
+
+  #take(value: unknown, i: number, taken: readonly RunValue[]): RunValue {
+    const { shared = false, sinks, wanted } = this.#to, script = this.script, batch = this.#batch;
+    const sink = isLarge(value) ? sinks?.[i] ?? null : null, isRead = wanted?.[i] !== false;
+    const options = { shape: this.#shapes[i], shared: shared || sink !== null || !isRead, batch };
+    const whole = hostResult(script, i, value, options);
+    const own = batch?.isAlone ? onlyRow(whole) : whole;
+    // A worker sends memory that its body returned twice once.
+    const array = script.worker && sharesMemory(own, taken) ? copyArray(own) : own;
+    return sink === null ? array : outsideScopes(() => constantTensor(array, sink));
+  }
+
+  endLate(result: unknown): void {
+    freeReturned(result, this.#first);
+  }
+}
+
+/** Calls a numpy-style body and frees its tensors, returned ones included. */
+function callNumpyStyle(call: NumpyStyleCall): RunValue[] | Promise<RunValue[]> {
+  const owned: Owned[] = [];
   let out: RunValue[] | Promise<RunValue[]> | undefined;
   try {
-    out = withOwner(owned, () => callBody({ script, values, site, use, endLate }));
+    out = withOwner(owned, () => callBody(call));
   } finally {
-    if (owned.length > 0 && !(out instanceof Promise)) free();
+    if (owned.length > 0 && !(out instanceof Promise)) free(owned);
   }
-  return owned.length > 0 && out instanceof Promise ? out.finally(free) : out;
+  return out instanceof Promise ? freeAfter(out, owned) : out;
+}
+
+function freeAfter<R>(out: Promise<R>, owned: readonly Owned[]): Promise<R> {
+  return owned.length > 0 ? out.finally(() => free(owned)) : out;
+}
+
+function free(owned: readonly Owned[]): void {
+  for (const t of owned) {
+    if (isEager(t) && t.kept) t.outlive();
+    else t.dispose();
+  }
 }
 
 /** Runs a node with a numpy-style body. */
 export function runNumpyStyle(call: RunCall): HostResults | Promise<HostResults> {
-  // Members by name: rest and spread of objects cost 0.3 µs a call.
-  const { script, shapes, site, batch } = beginCall(call);
-  const { inputs, owners, sinks, wanted } = call, values: NdArray[] = [];
+  const beginning = beginCall(call), { inputs, owners } = call, values: NdArray[] = [];
   // A body may write into its arguments: each is unshared, or a copy. The bytes of strings may be shared by tensors.
   for (let i = 0; i < inputs.length; i++) {
     const x = inputs[i] as NdArray, owner = owners[i];
     if (owner === "constant") values.push(copyConstant(x));
     else values.push(owner === "callee" && x.dtype !== "string" ? x : copyArray(x));
   }
-  return callNumpyStyle(script, { values, shapes, sinks, wanted, site, batch });
+  return callNumpyStyle(new NumpyStyleCall(beginning, values, call));
 }
 
 /** True for a node that may be called for many rows at once. */
@@ -135,9 +168,7 @@ export function isBatchable(attrs: Attrs): boolean {
 }
 
 /** Counts a plan's call; returns its script, its place and the shapes of its results. */
-export function beginCall(
-  call: RunCall,
-): { readonly script: Script } & Pick<NumpyStyleCall, "shapes" | "site" | "batch"> {
+export function beginCall(call: RunCall): Beginning {
   const { attrs, node, source, context, draws, inputs } = call, script = scriptOf(attrs, node);
   const batch = batchOf(script, attrs, inputs);
   const { token, seeds } = script, shapes = shapesOfCall(script, inputs, batch);
@@ -227,7 +258,8 @@ export function runEagerly(op: string): (inputs: readonly OpInput[], attrs: Attr
     const device = scopeDevice();
     const batch = batchOf(script, attrs, inputs), shapes = shapesOfCall(script, inputs, batch);
     const site = { op, token: script.token, context: null, call: nextEagerCall() };
-    const out = callNumpyStyle(script, { values, shapes, shared: true, site, batch });
+    const beginning = { script, shapes, site, batch };
+    const out = callNumpyStyle(new NumpyStyleCall(beginning, values, { shared: true }));
     if (!isPromise(out)) return (out as NdArray[]).map((a) => constantTensor(a, device));
     (out as Promise<RunValue[]>).catch(() => {});
     throw mustAwait(op, script, "its body is async");
@@ -255,7 +287,9 @@ export async function runNumpyStyleAsync(
   const attrs = attrsOf(script, inputs);
   const batch = batchOf(script, attrs, inputs), shapes = shapesOfCall(script, inputs, batch);
   const site = { op: def.name, token: script.token, context: null, call };
-  const arrays = await callNumpyStyle(script, { values, shapes, site, batch });
+  const arrays = await callNumpyStyle(
+    new NumpyStyleCall({ script, shapes, site, batch }, values, {}),
+  );
   const outputs = (arrays as NdArray[]).map((a) => constantTensor(a, device));
   announce({ def, inputs, outputs, attrs }, recorders);
   return outputs;

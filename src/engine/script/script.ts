@@ -65,6 +65,8 @@ export interface ScriptOptions extends Pick<RegisteredScript, "shapeFn" | "vjp">
 /** A script as its node holds it. */
 export interface Script extends Omit<ScriptOptions, "worker" | "vectorized"> {
   readonly func: ScriptFunction;
+  /** Number of parameters that it declares: reading it of a function takes longer than a call. */
+  readonly parameters: number;
   /** Name in the GraphDef. */
   readonly token: string;
   /** Nest of the arguments; leaves are numbered inputs. */
@@ -209,8 +211,9 @@ export function makeScript(
   { shapeFn, vjp, timeoutMs, worker, strictGradients, vectorized: batches }: ScriptOptions = {},
 ): Script {
   checkCallable(func);
-  checkTimeout(func.name || "a script", timeoutMs);
-  checkFunctions({ shapeFn, vjp }, func.name || "a script");
+  // The name of a function is found by a call into the engine, which takes as long as all the rest.
+  if (timeoutMs !== undefined) checkTimeout(func.name || "a script", timeoutMs);
+  if (shapeFn ?? vjp) checkFunctions({ shapeFn, vjp }, func.name || "a script");
   const token = tokenOf.get(func);
   const known = token === undefined ? undefined : byToken.get(token);
   const own = token ?? `pyfunc_${nextAnonymous()}`;
@@ -218,6 +221,7 @@ export function makeScript(
   if (vectorized) checkVectorized(func, args, outputs);
   return {
     func,
+    parameters: func.length,
     args,
     outputs,
     shapeFn: shapeFn ?? known?.shapeFn,

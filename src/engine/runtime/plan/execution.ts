@@ -304,13 +304,23 @@ export class Execution {
     // At a boundary the loop gives the event loop its turns.
     const pause = this.#boundary === null ? this.context.turn() : null;
     this.#states.start(step);
-    if (pause === null) return this.#read(step);
+    if (pause === null) this.#read(step);
+    else this.#readAfter(pause, step);
+  }
+
+  // What is done after an await has a method of its own: callbacks cost the steps that go without one as well.
+
+  #readAfter(pause: Promise<void>, step: PlanStep): void {
     pause.then(() => this.#follow(() => this.#read(step)), (e) => this.#fail(e));
   }
 
   #read(step: PlanStep): void {
     const reading = step.mayRead ? this.#slots.read(step) : undefined;
-    if (!reading) return this.#perform(step);
+    if (reading === undefined) this.#perform(step);
+    else this.#performAfter(reading, step);
+  }
+
+  #performAfter(reading: Promise<void>, step: PlanStep): void {
     reading.then(
       () => this.#follow(() => this.#perform(step)),
       (e) => this.#fail(locatedAt(e, step.node)),
@@ -318,26 +328,29 @@ export class Execution {
   }
 
   #perform(step: PlanStep): void {
-    const { node } = step;
     let results: HostResults | Promise<HostResults>;
     try {
-      results = tracer === null ? computeStep(step, this.#slots, this) : traced(
-        { name: node.name, category: "step", details: { op: node.def.name } },
-        () => computeStep(step, this.#slots, this),
-      );
+      results = tracer === null ? computeStep(step, this.#slots, this) : this.#trace(step);
       if (outputWatch() !== null) results = watched(step, this.#slots.values, results);
     } catch (e) {
-      throw locatedAt(e, node);
+      throw locatedAt(e, step.node);
     }
-    if (results instanceof Promise) {
-      results.then((r) => this.#complete(step, r), (e) => this.#fail(locatedAt(e, node)));
-    } else this.#store(step, results);
+    if (results instanceof Promise) this.#storeAfter(results, step);
+    else this.#store(step, results);
   }
 
-  /** Takes the results of a pending step. */
-  #complete(step: PlanStep, results: HostResults): void {
-    if (this.#hasEnded) releaseAll(results);
-    else this.#follow(() => this.#store(step, results));
+  #trace(step: PlanStep): HostResults | Promise<HostResults> {
+    return traced(
+      { name: step.node.name, category: "step", details: { op: step.node.def.name } },
+      () => computeStep(step, this.#slots, this),
+    );
+  }
+
+  #storeAfter(pending: Promise<HostResults>, step: PlanStep): void {
+    pending.then((results) => {
+      if (this.#hasEnded) releaseAll(results);
+      else this.#follow(() => this.#store(step, results));
+    }, (e) => this.#fail(locatedAt(e, step.node)));
   }
 
   /** Stores the results of a step and marks it done. */

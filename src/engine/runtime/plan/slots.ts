@@ -94,7 +94,7 @@ export class Slots {
       const slot = plan.feeds[i], feed = feeds[i];
       if (this.#kinds[slot] === RESULT && this.uses[slot] === 0) releaseValue(feed);
       else this.values[slot] = feed;
-      if (!isEager(feed) || !feed.isGiven) continue;
+      if (feed instanceof NdArray || !isEager(feed) || !feed.isGiven) continue;
       feed.isGiven = false;
       (this.#given ??= new Set()).add(slot);
     }
@@ -149,7 +149,7 @@ export class Slots {
   /** True where the value is in GPU memory only. */
   isRemote(slot: number): boolean {
     const v = this.values[slot];
-    return isEager(v) && v.storage.device.type === "GPU" &&
+    return !(v instanceof NdArray) && isEager(v) && v.storage.device.type === "GPU" &&
       this.#hosts[slot] === undefined;
   }
 

@@ -23,8 +23,15 @@ export function computeStep(
   slots: Slots,
   run: StepRun,
 ): HostResults | Promise<HostResults> {
-  const { node, inputs, onHost, device } = step;
-  if (node.def.host) return callHost(step, slots, run);
+  if (step.node.def.host) return callHost(step, slots, run);
+  return runKernel(step, slots, run);
+}
+
+function runKernel(
+  { node, inputs, onHost, device }: PlanStep,
+  slots: Slots,
+  run: StepRun,
+): HostResults {
   const values = inputs.map((slot, i) =>
     onHost[i] ? slots.host(slot) : slots.tensor(slot, device, true)
   );
@@ -50,18 +57,19 @@ function callHost(
   { context, draws }: StepRun,
 ): HostResults | Promise<HostResults> {
   const { node } = step;
-  const owners: Owner[] = [];
-  const inputs = step.inputs.map((slot, i): OpInput => {
-    if (!step.onHost[i]) {
-      owners.push("run");
-      const value = slots.tensor(slot, step.device, isLocal(node.def));
-      if (isEager(value)) value.isGiven = slots.isLast(slot, value);
-      return value;
+  const owners: Owner[] = [], inputs: OpInput[] = [];
+  for (let i = 0; i < step.inputs.length; i++) {
+    const slot = step.inputs[i];
+    if (step.onHost[i]) {
+      inputs.push(slots.host(slot));
+      owners.push(slots.giveHost(slot));
+      continue;
     }
-    const array = slots.host(slot);
-    owners.push(slots.giveHost(slot));
-    return array;
-  });
+    const value = slots.tensor(slot, step.device, isLocal(node.def));
+    if (isEager(value)) value.isGiven = slots.isLast(slot, value);
+    inputs.push(value);
+    owners.push("run");
+  }
   return runHostOp({
     node: node.name,
     def: node.def,

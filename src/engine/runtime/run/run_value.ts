@@ -35,8 +35,10 @@ export function copyConstant(a: NdArray): NdArray {
 
 /** Frees a value, and the contents of its handles. */
 export function releaseValue(v: RunValue | null | undefined): void {
-  if (isEager(v)) v.dispose();
-  else if (v instanceof NdArray && v.dtype === "variant") {
+  // An array is the commonest value of the host: the question is asked first.
+  if (!(v instanceof NdArray)) {
+    if (isEager(v)) v.dispose();
+  } else if (v.dtype === "variant") {
     for (const h of v.data as unknown[]) (h as Partial<Disposable> | null)?.[Symbol.dispose]?.();
   }
 }
