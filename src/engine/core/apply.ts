@@ -46,8 +46,10 @@ export interface Recorder {
 
 /** The interpreter that works where no graph is entered. */
 export const eagerInterpreter: Seam<Interpreter> = seam("the eager interpreter");
-const interpreter = new Dynamic<Interpreter | null>(null);
-const recorders = new Dynamic<readonly Recorder[]>([]);
+/** The interpreter in force; null for the eager one. */
+export const interpreter: Dynamic<Interpreter | null> = new Dynamic<Interpreter | null>(null);
+/** The recorders in force. */
+export const recorders: Dynamic<readonly Recorder[]> = new Dynamic<readonly Recorder[]>([]);
 const keeping = new Dynamic(false);
 
 export function currentInterpreter(): Interpreter {

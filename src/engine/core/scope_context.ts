@@ -13,13 +13,19 @@ export class Dynamic<T> {
   }
 
   within<R>(value: T, fn: () => R): R {
-    const before = this.current;
-    this.current = value;
+    const before = this.enter(value);
     try {
       return fn();
     } finally {
       this.current = before;
     }
+  }
+
+  /** Sets the value and returns the one before, for a `finally` of the caller to set again: it costs less than a callback. */
+  enter(value: T): T {
+    const before = this.current;
+    this.current = value;
+    return before;
   }
 }
 
@@ -38,7 +44,8 @@ export interface ScopeContext {
   readonly site: Error | null;
 }
 
-const scope = new Dynamic<ScopeContext>({
+/** The scopes in force. */
+export const scope: Dynamic<ScopeContext> = new Dynamic({
   device: null,
   opName: null,
   within: null,

@@ -20,8 +20,8 @@ import { onDevice } from "../runtime/eager/eager.ts";
 import type { ReadAhead } from "../runtime/eager/read_ahead.ts";
 import { EagerTensor, enterScope, outsideScopes } from "../runtime/eager/tensor.ts";
 import type { Attrs } from "../core/op.ts";
-import { type Batch, batchOf, onlyRow, shapesOfCall } from "./batch.ts";
-import { callEagerStyle } from "./eager_style.ts";
+import { batchOf, onlyRow, shapesOfCall } from "./batch.ts";
+import { EagerStyleCall, type EagerStyleParts } from "./eager_style.ts";
 import { eagerResult, splitResult } from "./marshal.ts";
 import { callReading } from "./read_at_once.ts";
 import type { Script } from "./script.ts";
@@ -50,39 +50,51 @@ function callInPlace(
   const site = { op: "EagerPyFunc", token: script.token, context: null, call: nextEagerCall() };
   const attempt = (on: Device, reads: ReadAhead | null): Tensor[] | Promise<Tensor[]> => {
     const body = new BodyCall(on, isStrict, { place, reads });
-    const finish = (result: unknown, given: readonly OpInput[]): Tensor[] => {
-      const values = body.within(() => valuesOf({ script, batch, body }, result, given));
-      if (body.recorder) checkConnected(script, body.recorder, given, values);
-      const handles = handOut(values, on === device ? null : device);
-      for (const h of handles) h.context = around[0] ?? null;
-      body.recorder?.release();
-      return handles;
-    };
-    const fail = (): void => body.recorder?.release();
-    return callEagerStyle({ script, site, body, inputs, batch, finish, fail });
+    const home = on === device ? null : device, context = around[0] ?? null;
+    return new CallInPlace({ script, site, batch }, body, { home, context }).run(inputs);
   };
   return callReading({ script, inputs, device, site, canWait }, attempt);
 }
 
-/** Returns the results as tensors with ids of their own. */
-function valuesOf(
-  { script, batch, body }: {
-    readonly script: Script;
-    readonly batch: Batch | null;
-    readonly body: BodyCall;
-  },
-  result: unknown,
-  given: readonly OpInput[],
-): Tensor[] {
-  const inputs = given as readonly Tensor[];
-  const shapes = shapesOfCall(script, inputs, batch);
-  return splitResult(script, result).map((v, i) => {
-    const whole = eagerResult(script, i, v, { shape: shapes[i], batch });
-    const r = batch?.isAlone ? onlyRow(whole) : whole;
-    // The body's own tensors are returned; its inputs, and tensors from outside, get a new handle and id.
-    if (r instanceof NdArray) return asTensor(r);
-    return r.id > body.first && !inputs.includes(r) && !(r as EagerTensor).kept ? r : identity(r);
-  });
+/** A call by eager code. */
+class CallInPlace extends EagerStyleCall<Tensor[]> {
+  readonly #to: { readonly home: Device | null; readonly context: TensorContext | null };
+
+  /** `home` is the device of the results, null for the body's own; `context` is theirs. */
+  constructor(
+    parts: EagerStyleParts,
+    body: BodyCall,
+    to: { readonly home: Device | null; readonly context: TensorContext | null },
+  ) {
+    super(parts, body);
+    this.#to = to;
+  }
+
+  protected finish(result: unknown): Tensor[] {
+    const { script, given, body: { recorder } } = this, { home, context } = this.#to;
+    const values = this.body.within(() => this.#valuesOf(result));
+    if (recorder) checkConnected(script, recorder, given, values);
+    const handles = handOut(values, home);
+    for (let i = 0; i < handles.length; i++) handles[i].context = context;
+    recorder?.release();
+    return handles;
+  }
+
+  /** Returns the results as tensors with ids of their own. */
+  #valuesOf(result: unknown): Tensor[] {
+    const { script, batch, body } = this, inputs = this.given as readonly Tensor[];
+    const shapes = shapesOfCall(script, inputs, batch), values: Tensor[] = [];
+    const parts = splitResult(script, result);
+    for (let i = 0; i < parts.length; i++) {
+      const whole = eagerResult(script, i, parts[i], { shape: shapes[i], batch });
+      const r = batch?.isAlone ? onlyRow(whole) : whole;
+      // The body's own tensors are returned; its inputs, and tensors from outside, get a new handle and id.
+      if (r instanceof NdArray) values.push(asTensor(r));
+      else if (r.id > body.first && !inputs.includes(r) && !(r as EagerTensor).kept) values.push(r);
+      else values.push(identity(r));
+    }
+    return values;
+  }
 }
 
 /** Makes handles that outlive the call, on `device` if given; tapes find them by their ids. */

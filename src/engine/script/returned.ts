@@ -3,7 +3,7 @@ import { CompositeTensor } from "../core/composite.ts";
 import { isPlainObject } from "../core/nest.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { Tensor } from "../core/tensor.ts";
-import { EagerTensor } from "../runtime/eager/tensor.ts";
+import { isEager } from "../runtime/eager/tensor.ts";
 
 /**
  * Frees the tensors in a body's result that were made by the call (its first id is `first`) and were not kept. Tensors
@@ -13,6 +13,7 @@ export function freeReturned(result: unknown, first: number): void {
   const isLeaf = result === null || typeof result !== "object" || ArrayBuffer.isView(result) ||
     result instanceof NdArray;
   if (isLeaf) return;
+  if (result instanceof Tensor) return freeNew(result, first);
   const seen = new Set<unknown>();
   // The result may be nested deeper than the stack.
   const open: unknown[] = [result];
@@ -20,7 +21,7 @@ export function freeReturned(result: unknown, first: number): void {
     const v = open.pop();
     if (v === null || typeof v !== "object" || v instanceof NdArray || seen.has(v)) continue;
     if (v instanceof Tensor) {
-      if (v instanceof EagerTensor && v.id > first && !v.kept) v.dispose();
+      freeNew(v, first);
       continue;
     }
     // Long lists of numbers hold no tensors.
@@ -35,4 +36,8 @@ export function freeReturned(result: unknown, first: number): void {
     seen.add(v);
     for (const e of list) open.push(e);
   }
+}
+
+function freeNew(t: Tensor, first: number): void {
+  if (isEager(t) && t.id > first && !t.kept) t.dispose();
 }

@@ -45,7 +45,7 @@ function scriptOf(attrs: Attrs, node?: string): Script {
 }
 
 /** A call of a script, as it begins. */
-interface Beginning {
+export interface Beginning {
   readonly script: Script;
   /** Static shapes of its results. */
   readonly shapes: readonly PartialShape[];

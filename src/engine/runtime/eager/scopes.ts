@@ -14,7 +14,8 @@ export type Owned = EagerTensor | TapeRecording;
 
 /** The values owned by the scopes in force, innermost last. */
 export const scopes: Dynamic<Owned[][]> = new Dynamic([]);
-const OUTSIDE: Owned[][] = [];
+/** No scope: the caller owns the tensors. */
+export const OUTSIDE: Owned[][] = [];
 
 /** Runs `fn` with no scope in force: the caller owns the new tensors. */
 export function outsideScopes<R>(fn: () => R): R {

@@ -25,7 +25,7 @@ import {
   withOwner,
 } from "../eager/tensor.ts";
 import { asyncOwners } from "../eager/async_owner.ts";
-import { type ReadAhead, withReads } from "../eager/read_ahead.ts";
+import { currentReads, type ReadAhead, withReads } from "../eager/read_ahead.ts";
 import { beginWaiting, endWaiting, readsBehind } from "../variables/variable_reads.ts";
 
 /** The surroundings of a call that eager code makes, rather than a plan. */
@@ -36,6 +36,8 @@ export interface InPlace {
   /** The code may wait; its inputs then carry the call along. */
   readonly waits: boolean;
 }
+
+const NONE: readonly Recorder[] = [];
 
 /** Owner and tape of one call. */
 export class BodyCall implements TensorContext {
@@ -72,7 +74,7 @@ export class BodyCall implements TensorContext {
     this.#place = place;
     this.#reads = reads;
     this.#isHere = place !== null && reads === null;
-    const around = place?.recorders ?? [];
+    const around = place?.recorders ?? NONE;
     this.#recorders = this.recorder ? [...around, this.recorder] : around;
   }
 
@@ -135,25 +137,29 @@ export class BodyCall implements TensorContext {
 
   /** Runs the body: synchronous code within, and the code after its awaits. */
   runBody<R>(fn: () => R): R {
-    const call = (): R => this.within(fn);
-    return this.#place?.waits === false ? call() : asyncOwners.run(this, call);
+    return this.#place?.waits === false
+      ? this.within(fn)
+      : asyncOwners.run(this, () => this.within(fn));
   }
 
   /** Runs synchronous code of the call: eager, on the call's device, outside the caller's scopes except its tapes. */
   within<R>(fn: () => R): R {
-    const owned = (): R => withOwner(this.owned, fn);
     // A call in place is eager already, and may read as the code around it does.
-    if (this.#isHere) return withRecorders(this.#recorders, owned);
-    const reading = (): R => withReads(this.#reads, owned);
-    return isolated({ device: this.device.name, recorders: this.#recorders }, reading);
+    if (this.#isHere) return withRecorders(this.#recorders, () => withOwner(this.owned, fn));
+    const around = { device: this.device.name, recorders: this.#recorders, owned: this.owned };
+    return this.#reads === currentReads()
+      ? isolated(around, fn)
+      : withReads(this.#reads, () => isolated(around, fn));
   }
 
   /**
-   * Makes the call's own handles on inputs, which the code may dispose. Handles of variables stay as they are. In a
-   * plan's call, two handles on one tensor are two sources of its tape.
+   * Makes the call's own handles on inputs, which the code may dispose, for code within the call. Handles of variables stay as they are.
+   * In a plan's call, two handles on one tensor are two sources of its tape.
    */
   inputs(xs: readonly OpInput[]): OpInput[] {
-    return this.within(() => xs.map((x) => this.#input(x)));
+    const handles: OpInput[] = [];
+    for (let i = 0; i < xs.length; i++) handles.push(this.#input(xs[i]));
+    return handles;
   }
 
   #input(x: OpInput): OpInput {

@@ -6,7 +6,8 @@ const WAITING = 0, QUEUED = 1, STARTED = 2, DONE = 3;
 /** States of the steps of one run. README.md draws the transitions. */
 export class StepStates {
   readonly #steps: readonly PlanStep[];
-  readonly #states: Uint8Array;
+  /** A list: each typed array has memory of its own, which takes longer than the step of a small plan. */
+  readonly #states: number[];
   /** Steps that became ready by the end of another step, in order. */
   #queue: number[] | null = null;
   #left: number;
@@ -14,7 +15,7 @@ export class StepStates {
 
   constructor(steps: readonly PlanStep[]) {
     this.#steps = steps;
-    this.#states = new Uint8Array(steps.length);
+    this.#states = new Array<number>(steps.length).fill(WAITING);
     this.#left = steps.length;
   }
 

@@ -279,11 +279,9 @@ export function currentRun(): RunContext | null {
   return called.current;
 }
 
-/** Makes `context` the current run, and returns the one before: to be entered again, in a `finally`. A callback costs more. */
+/** Makes `context` the current run, and returns the one before, as {@linkcode Dynamic.enter} does. */
 export function enterRun(context: RunContext | null): RunContext | null {
-  const before = called.current;
-  called.current = context;
-  return before;
+  return called.enter(context);
 }
 
 /** Calls a body of a run: the runs that it starts end with this run. */

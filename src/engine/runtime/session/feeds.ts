@@ -30,7 +30,10 @@ export class Fed {
       this.#push(t, value, false);
     } else if (value instanceof Tensor) {
       this.#push(t, readFeed(t, value), true);
-    } else this.#push(t, arrayFor(t, value), false);
+    } else {
+      // The array of a number or a list is made here, and has no other reader.
+      this.#push(t, arrayFor(t, value), typeof value === "number" || Array.isArray(value));
+    }
   }
 
   #push(t: SymbolicTensor, value: RunValue, isOwn: boolean): void {
