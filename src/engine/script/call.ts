@@ -17,7 +17,8 @@ import { OperatorNotAllowedInGraphError } from "../core/errors.ts";
 import { toInput } from "../ops/input.ts";
 import { scriptSeeds } from "../ops/random/state.ts";
 import { currentGraph } from "../graph/current_graph.ts";
-import { decorator, type ScriptCall } from "./decorator.ts";
+import type { Graph } from "../graph/graph.ts";
+import { decorator, isCall, type ScriptCall } from "./decorator.ts";
 import { checkCallable, makeScript, type Script, type ScriptOptions } from "./script.ts";
 import { missingTout, packOutputs, parseTout } from "./tout.ts";
 
@@ -39,10 +40,19 @@ export function readArguments(inp: unknown, op: string): Arguments {
       `inp of ${op} must be a list of tensors: ${describe(inp)} is not iterable as one`,
     );
   }
-  if (areTensors(inp)) {
-    const inputs = inp.map((t) => convert(t, op));
-    return { args: inputs.map(() => 0), inputs };
+  return areTensors(inp) ? readTensors(inp, op) : readNest(inp, op);
+}
+
+function readTensors(list: readonly unknown[], op: string): Arguments {
+  const args: number[] = [], inputs: OpInput[] = [];
+  for (let i = 0; i < list.length; i++) {
+    args.push(0);
+    inputs.push(convert(list[i], op));
   }
+  return { args, inputs };
+}
+
+function readNest(inp: readonly unknown[], op: string): Arguments {
   const inputs: OpInput[] = [], walk = new NestWalk(), known = new Map<unknown, boolean>();
   const visit = (v: unknown, depth: number): unknown => {
     if (Array.isArray(v) && (depth === 0 || v.length === 0 || isStructure(v, depth, known))) {
@@ -90,20 +100,21 @@ export function isStructure(
 }
 
 function convert(v: unknown, op: string): OpInput {
-  const refuse = (cause?: unknown): never => {
-    throw new TypeError(
-      `Tensors in list passed to 'input' of '${op}' Op have types [<NOT CONVERTIBLE TO TENSOR>] that are invalid. Tensors: [${
-        describe(v)
-      }]`,
-      cause === undefined ? {} : { cause },
-    );
-  };
-  if (v instanceof CompositeTensor) return refuse();
+  if (v instanceof CompositeTensor) throw inconvertible(v, op);
   try {
     return toInput(v as Tensor, "input", op);
-  } catch (e) {
-    return refuse(e);
+  } catch (cause) {
+    throw inconvertible(v, op, { cause });
   }
+}
+
+function inconvertible(v: unknown, op: string, options?: ErrorOptions): TypeError {
+  return new TypeError(
+    `Tensors in list passed to 'input' of '${op}' Op have types [<NOT CONVERTIBLE TO TENSOR>] that are invalid. Tensors: [${
+      describe(v)
+    }]`,
+    options,
+  );
 }
 
 /** Attributes of a script op. */
@@ -128,12 +139,26 @@ export function callScript(
   const attrs = ordered
     ? attrsOf(script, inputs)
     : { ...attrsOf(script, inputs), _unordered: true };
-  const n = script.outputs.specs.length;
-  const graph = currentGraph();
-  if (!graph) return packOutputs(script.outputs, apply(def, inputs, attrs).slice(0, n));
-  if (n > 0) {
-    const outputs = withScope({ opName: name ?? null }, () => apply(def, inputs, attrs));
-    return packOutputs(script.outputs, outputs.slice(0, n));
+  const graph = currentGraph(), node = { def, inputs, attrs };
+  if (graph) return addNode(graph, script, node, name);
+  const n = script.outputs.specs.length, outputs = apply(def, inputs, attrs);
+  return packOutputs(script.outputs, outputs.length === n ? outputs : outputs.slice(0, n));
+}
+
+/** Adds the node of a script. Eager calls, which are many, do not come here. */
+function addNode(
+  graph: Graph,
+  { outputs: { specs }, outputs }: Script,
+  { def, inputs, attrs }: {
+    readonly def: OpDef;
+    readonly inputs: readonly OpInput[];
+    readonly attrs: Attrs;
+  },
+  name: string | undefined,
+): unknown {
+  if (specs.length > 0) {
+    const made = withScope({ opName: name ?? null }, () => apply(def, inputs, attrs));
+    return packOutputs(outputs, made.slice(0, specs.length));
   }
   const op = graph.addOp(def, inputs, attrs, name === undefined ? {} : { name });
   return def.name === "PyFuncStateless" ? [] : op;
@@ -174,8 +199,7 @@ export function callOrDecorate<O extends CallOptions>(
   kind: ScriptKind<O>,
   call: ScriptCall<O>,
 ): unknown {
-  const decorated = decorator(kind.name, call, (later) => callOrDecorate(kind, later));
-  if (decorated !== null) return decorated;
+  if (!isCall(call)) return decorator(kind.name, call, (later) => callOrDecorate(kind, later));
   const { options } = call, { def, script, inputs } = prepare(kind, call);
   if (kind.run === undefined || isSymbolicNow()) return callScript(def, script, inputs, options);
   return packOutputs(script.outputs, kind.run(script, inputs));

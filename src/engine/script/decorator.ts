@@ -27,9 +27,15 @@ export interface ScriptCall<O> {
   readonly options: O;
 }
 
+/** True for the arguments of a call, not those of the decorator form. */
+export function isCall<O>({ func, inp }: ScriptCall<O>): boolean {
+  return func !== undefined && func !== null && inp !== undefined && inp !== null &&
+    !isPlainObject(func);
+}
+
 /**
- * Returns the decorator for arguments of the decorator form; null for those of a call. Throws `TypeError` with
- * TensorFlow's phrases for neither.
+ * Returns the decorator for arguments of the decorator form. Throws `TypeError` with TensorFlow's phrases for those that are not, nor
+ * those of a call.
  */
 export function decorator<O>(
   name: string,
@@ -42,7 +48,6 @@ export function decorator<O>(
   const declared = isOptions ? given.Tout ?? tout : tout;
   const hasFunc = given.func !== undefined && given.func !== null;
   const hasInputs = inputs !== undefined && inputs !== null;
-  if (hasFunc && hasInputs && !isOptions) return null;
   if (declared === undefined) {
     throw new TypeError(`Missing required argument: 'Tout' of tf.${name}`);
   }

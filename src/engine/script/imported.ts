@@ -1,10 +1,8 @@
 /** Scripts of imported graphs, made from the body registered under the node's token. */
-import { CompositeSpec } from "../core/composite.ts";
 import type { DType } from "../core/dtype.ts";
-import { isNested } from "../core/nest.ts";
 import type { Attrs } from "../core/op.ts";
 import type { PartialShape } from "../core/shape.ts";
-import { findScript, type RegisteredScript, type Script } from "./script.ts";
+import { findScript, isFlat, type RegisteredScript, type Script } from "./script.ts";
 import { outputsOf } from "./tout.ts";
 
 const made = new WeakMap<Attrs, Script>();
@@ -30,7 +28,7 @@ export function scriptFromRegistry(attrs: Attrs, found: RegisteredScript): Scrip
     pure: stateful === false,
     vectorized: attrs._vectorized === true || vectorized,
     registered: true,
-    flat: (args as unknown[]).every((a) => !isNested(a) && !(a instanceof CompositeSpec)),
+    flat: isFlat(args),
     mergeKey: () => token,
   };
   made.set(attrs, script);

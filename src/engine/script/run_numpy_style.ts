@@ -219,20 +219,24 @@ async function readInputs(inputs: readonly OpInput[]): Promise<NdArray[]> {
 }
 
 function isRemote(x: OpInput): x is EagerTensor {
-  return isEager(x) && x.storage.device.type === "GPU";
+  return !(x instanceof NdArray) && isEager(x) && x.storage.device.type === "GPU";
 }
 
 /** The inputs that lie on the GPU. */
 export function remoteInputs(inputs: readonly OpInput[]): EagerTensor[] {
-  return inputs.filter(isRemote);
+  const remote: EagerTensor[] = [];
+  for (const x of inputs) if (isRemote(x)) remote.push(x);
+  return remote;
 }
 
 function withRead(inputs: readonly OpInput[], read: readonly NdArray[]): NdArray[] {
-  let k = 0;
-  return inputs.map((x) => {
-    if (x instanceof NdArray) return copyArray(x);
-    return isRemote(x) ? read[k++] : ownArray(x.ndarraySync());
-  });
+  const values: NdArray[] = [];
+  for (let i = 0, k = 0; i < inputs.length; i++) {
+    const x = inputs[i];
+    if (x instanceof NdArray) values.push(copyArray(x));
+    else values.push(isRemote(x) ? read[k++] : ownArray(x.ndarraySync()));
+  }
+  return values;
 }
 
 /** A read of a host tensor is a copy already, except the bytes of strings. */
@@ -259,11 +263,19 @@ export function runEagerly(op: string): (inputs: readonly OpInput[], attrs: Attr
     const batch = batchOf(script, attrs, inputs), shapes = shapesOfCall(script, inputs, batch);
     const site = { op, token: script.token, context: null, call: nextEagerCall() };
     const beginning = { script, shapes, site, batch };
-    const out = callNumpyStyle(new NumpyStyleCall(beginning, values, { shared: true }));
-    if (!isPromise(out)) return (out as NdArray[]).map((a) => constantTensor(a, device));
+    const out = callNumpyStyle(new NumpyStyleCall(beginning, values, AT_ONCE));
+    if (!isPromise(out)) return tensorsOf(out as NdArray[], device);
     (out as Promise<RunValue[]>).catch(() => {});
     throw mustAwait(op, script, "its body is async");
   };
+}
+
+const AT_ONCE: Destination = { shared: true };
+
+function tensorsOf(arrays: readonly NdArray[], device: Device): Tensor[] {
+  const tensors: Tensor[] = [];
+  for (let i = 0; i < arrays.length; i++) tensors.push(constantTensor(arrays[i], device));
+  return tensors;
 }
 
 function mustAwait(op: string, script: Script, why: string): FailedPreconditionError {
@@ -290,7 +302,7 @@ export async function runNumpyStyleAsync(
   const arrays = await callNumpyStyle(
     new NumpyStyleCall({ script, shapes, site, batch }, values, {}),
   );
-  const outputs = (arrays as NdArray[]).map((a) => constantTensor(a, device));
+  const outputs = tensorsOf(arrays as NdArray[], device);
   announce({ def, inputs, outputs, attrs }, recorders);
   return outputs;
 }

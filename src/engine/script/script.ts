@@ -87,7 +87,7 @@ export interface Script extends Omit<ScriptOptions, "worker" | "vectorized"> {
   /** True where the arguments are a plain list of inputs. */
   readonly flat: boolean;
   /** Returns a key that is equal for equal scripts: one function with equal options. */
-  readonly mergeKey: () => string;
+  mergeKey(this: Script): string;
 }
 
 /** A registered script. */
@@ -234,16 +234,30 @@ export function makeScript(
     vectorized,
     token: own,
     registered: token !== undefined,
-    flat: (args as unknown[]).every((a) => !isNested(a) && !(a instanceof CompositeSpec)),
-    mergeKey: () =>
-      [
-        ...[func, shapeFn, worker].map(identityText),
-        ...[args, outputs.structure].map(structureText),
-        JSON.stringify(outputs.shapes),
-        timeoutMs,
-        vectorized,
-      ].join(";"),
+    flat: isFlat(args),
+    mergeKey,
   };
+}
+
+/** Returns the key of {@linkcode Script.mergeKey}; a function of all scripts, since each call of eager code makes one. */
+function mergeKey(this: Script): string {
+  const { func, shapeFn, worker, args, outputs, timeoutMs, vectorized } = this;
+  return [
+    ...[func, shapeFn].map(identityText),
+    ...[args, outputs.structure].map(structureText),
+    JSON.stringify([outputs.shapes, worker]),
+    timeoutMs,
+    vectorized,
+  ].join(";");
+}
+
+/** True where the arguments are a plain list of inputs. */
+export function isFlat(args: unknown): boolean {
+  const list = args as readonly unknown[];
+  for (let i = 0; i < list.length; i++) {
+    if (list[i] !== 0 && (isNested(list[i]) || list[i] instanceof CompositeSpec)) return false;
+  }
+  return true;
 }
 
 /** Throws `TypeError` for a shape function or gradient that cannot be called. */

@@ -80,8 +80,8 @@ function valueKey(v: unknown): string {
   }
   if (Array.isArray(v)) return `[${v.map(valueKey)}]`;
   if (v instanceof NdArray) return arrayKey(v);
-  const { mergeKey } = v as { readonly mergeKey?: () => string };
-  return typeof mergeKey === "function" ? `<${mergeKey()}>` : objectKey(v);
+  const merging = v as { mergeKey?(): string };
+  return typeof merging.mergeKey === "function" ? `<${merging.mergeKey()}>` : objectKey(v);
 }
 
 function arrayKey(a: NdArray): string {
