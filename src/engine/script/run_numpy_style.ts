@@ -54,7 +54,7 @@ export interface Beginning {
   readonly batch: Batch | null;
 }
 
-/** What becomes of the results of a call. */
+/** The way of a call's results from the body to their readers. */
 interface Destination {
   /** True where results are copied at once, so that they may be the body's own. */
   readonly shared?: boolean;

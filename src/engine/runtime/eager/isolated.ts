@@ -1,7 +1,7 @@
 /** Runs eager code isolated from its caller's scopes. */
 import { interpreter, type Recorder, recorders as recordersInForce } from "../../core/apply.ts";
 import { scope } from "../../core/scope_context.ts";
-import { type Owned, OUTSIDE, scopes } from "./scopes.ts";
+import { OUTSIDE, type Owned, scopes } from "./scopes.ts";
 
 /** The scopes around isolated code. */
 export interface Surroundings {

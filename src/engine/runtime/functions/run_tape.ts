@@ -194,7 +194,8 @@ function runGradient(call: RunCall): HostResults | Promise<HostResults> {
   };
   try {
     const inputs = call.inputs.slice(1, 1 + sources);
-    const given = call.inputs.slice(1 + sources), dys = body.within(() => body.inputs(given)) as Tensor[];
+    const given = call.inputs.slice(1 + sources),
+      dys = body.within(() => body.inputs(given)) as Tensor[];
     for (const x of given) if (isEager(x) && x.isGiven) x.dispose();
     // The call's own inputs are followed by handles of variables that its body may have read.
     const ids = inputs.map((x, i) => tape.sources[i] ?? stepValue(x).id);

@@ -308,7 +308,7 @@ export class Execution {
     else this.#readAfter(pause, step);
   }
 
-  // What is done after an await has a method of its own: callbacks cost the steps that go without one as well.
+  // Each await has a method of its own: callbacks would cost the steps that go without one as well.
 
   #readAfter(pause: Promise<void>, step: PlanStep): void {
     pause.then(() => this.#follow(() => this.#read(step)), (e) => this.#fail(e));
