@@ -1,7 +1,7 @@
 /** The package as programs that `require` it use it, in a Node that cannot require modules. */
 
 import { assertEquals } from "@std/assert";
-import { buildPackage } from "../tools/build.ts";
+import { putPackage } from "./built.ts";
 import { capture } from "../tools/command.ts";
 import { findNode } from "../tools/node.ts";
 
@@ -30,7 +30,7 @@ Deno.test({
   fn: async () => {
     const home = await Deno.realPath(await Deno.makeTempDir({ prefix: "weft_require_" }));
     try {
-      await buildPackage(`${home}/node_modules/@weft/weft`, { types: false });
+      await putPackage(`${home}/node_modules/@weft/weft`, { types: false });
       await Deno.writeTextFile(`${home}/program.cjs`, PROGRAM);
       const { code, stdout, stderr } = await capture(
         node!,

@@ -2,7 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import oldest from "npm:typescript@5.7.3";
-import { buildPackage } from "../tools/build.ts";
+import { putPackage } from "./built.ts";
 
 const CONSUMER = `
 import * as tf from "@weft/weft";
@@ -15,7 +15,7 @@ export const device: object = tf.webgpuDevice();
 Deno.test("TypeScript 5.7 knows the package's types, without skipLibCheck and without types of WebGPU", async () => {
   const home = await Deno.realPath(await Deno.makeTempDir({ prefix: "weft_types_" }));
   try {
-    await buildPackage(`${home}/node_modules/@weft/weft`);
+    await putPackage(`${home}/node_modules/@weft/weft`);
     await Deno.writeTextFile(`${home}/consumer.ts`, CONSUMER);
     const program = oldest.createProgram([`${home}/consumer.ts`], {
       module: oldest.ModuleKind.ESNext,

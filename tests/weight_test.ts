@@ -64,7 +64,7 @@ for (const [name, { first, whole, loads }] of Object.entries(PAGE)) {
       const page = await weigh(program + (onGpu ? "\nDeno.exit(0);" : ""), home);
       assertEquals(await runPage(page), { wrote: writes, loaded: loads });
       const all = page.whole(page.later.keys().filter((f) => loads.includes(f.split("-")[0])));
-      assert(page.first <= first * 1024, `${page.first} bytes at the beginning`);
+      assert(page.first() <= first * 1024, `${page.first()} bytes at the beginning`);
       assert(all <= whole * 1024, `${all} bytes`);
     },
   });

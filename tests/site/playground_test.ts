@@ -14,8 +14,7 @@ for (const [device, where] of [["cpu", "the CPU"], ["webgpu", "WebGPU"]] as cons
   test(`the playground runs lessons on ${where}${tag}`, async (page) => {
     assertEquals(LESSONS.length, 20);
     await page.goto(`${home}/playground.html?device=${device}`);
-    // A GPU that is emulated takes seconds for each.
-    for (const { name } of tag ? some(LESSONS, 8) : LESSONS) {
+    for (const { name } of some(LESSONS, 8)) {
       await page.evaluate((name) => location.hash = name, name);
       const text = read(`examples/site/lessons/${name}.js`);
       await page.waitForFunction(

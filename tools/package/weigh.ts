@@ -63,9 +63,9 @@ export interface Weight {
   /** Its files by name: what it begins with is "page.js". */
   readonly files: ReadonlyMap<string, Uint8Array>;
   /** Compressed bytes of the files that it begins with. */
-  readonly first: number;
+  readonly first: () => number;
   /** Compressed bytes of files that are loaded when they are asked for, with what only they need, by name. */
-  readonly later: ReadonlyMap<string, number>;
+  readonly later: ReadonlyMap<string, () => number>;
   /** Compressed bytes of all files once these were loaded. */
   readonly whole: (loaded: Iterable<string>) => number;
   /** Bytes, not compressed, of each module in the files it begins with. */
@@ -90,18 +90,24 @@ export async function weigh(program: string, home: string): Promise<Weight> {
       metafile: true,
     });
     const files = new Map(outputFiles.map(({ path, contents }) => [nameOf(path), contents]));
-    const bytes = (name: string) => brotliCompressSync(files.get(nameOf(name))!).length;
+    const sizes = new Map<string, number>();
+    const bytes = (path: string): number => {
+      const name = nameOf(path), size = sizes.get(name) ?? brotliCompressSync(files.get(name)!).length;
+      sizes.set(name, size);
+      return size;
+    };
     const sum = (names: Iterable<string>) => [...names].reduce((s, name) => s + bytes(name), 0);
     const page = Object.keys(outputs).find((name) => nameOf(name) === "page.js")!;
     const first = closure(outputs, page);
-    const later = new Map<string, number>(), modules = new Map<string, number>();
+    const later = new Map<string, () => number>(), modules = new Map<string, number>();
     for (const name of first) {
       for (const [module, { bytesInOutput }] of Object.entries(outputs[name].inputs)) {
         modules.set(module, (modules.get(module) ?? 0) + bytesInOutput);
       }
       for (const { kind, path } of outputs[name].imports) {
         if (kind === "dynamic-import") {
-          later.set(nameOf(path), sum([...closure(outputs, path)].filter((n) => !first.has(n))));
+          const own = [...closure(outputs, path)].filter((n) => !first.has(n));
+          later.set(nameOf(path), () => sum(own));
         }
       }
     }
@@ -110,7 +116,7 @@ export async function weigh(program: string, home: string): Promise<Weight> {
       const starts = Object.keys(outputs).filter((name) => wanted.has(nameOf(name)));
       return sum(new Set([...first, ...starts.flatMap((name) => [...closure(outputs, name)])]));
     };
-    return { files, first: sum(first), later, whole, modules };
+    return { files, first: () => sum(first), later, whole, modules };
   } finally {
     await stop();
   }
@@ -149,8 +155,8 @@ export async function installPackage(put: typeof buildPackage = buildPackage): P
 
 function print(name: string, { first, later, modules }: Weight, most: number): void {
   const kib = (bytes: number) => (bytes / 1024).toFixed(1).padStart(7);
-  console.log(`${name}: ${kib(first).trim()} KiB brotli`);
-  for (const [file, bytes] of later) console.log(`${kib(bytes)} KiB later: ${file}`);
+  console.log(`${name}: ${kib(first()).trim()} KiB brotli`);
+  for (const [file, bytes] of later) console.log(`${kib(bytes())} KiB later: ${file}`);
   const short = new Map([...modules].map(([m, n]) => [m.replace(/^.*\/modules\/(src\/)?/, ""), n]));
   const folders = new Map<string, number>();
   for (const [module, bytes] of short) {

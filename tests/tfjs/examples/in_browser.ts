@@ -1,7 +1,7 @@
 /** Runs bundled examples in Chromium, each in a page of its own HTML, on the GPU that the browser has. */
 import { npmFolder } from "../../../tools/npm.ts";
 import { type PageFile, runPage } from "../../../tools/browser.ts";
-import { buildPackage } from "../../../tools/build.ts";
+import { putPackage } from "../../built.ts";
 import type { Told } from "./stage.ts";
 
 /** Packages of TensorFlow.js as flat modules. */
@@ -44,7 +44,7 @@ export async function libraryFiles(): Promise<Map<string, PageFile>> {
   const files = new Map<string, PageFile>();
   const folder = await Deno.makeTempDir({ prefix: "weft-page-" });
   try {
-    await buildPackage(folder, { types: false });
+    await putPackage(folder, { types: false });
     for await (const { name } of Deno.readDir(folder)) {
       if (!name.endsWith(".js")) continue;
       files.set(`/weft/${name}`, script(await Deno.readTextFile(`${folder}/${name}`)));

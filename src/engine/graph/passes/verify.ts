@@ -1,7 +1,7 @@
 /** verify: checks the invariants of a plan's graph between passes, and the effects that a pass must keep. */
 import { InternalError } from "../../core/errors.ts";
 import { fusionText } from "../../core/fusion.ts";
-import { inferOutputs } from "../../core/op.ts";
+import { type Attrs, inferOutputs } from "../../core/op.ts";
 import { compatible, shapeText } from "../../core/shape.ts";
 import { type IrGraph, type IrNode, type IrValue, isConstant } from "../ir.ts";
 import type { Operation } from "../operation.ts";
@@ -29,7 +29,7 @@ export function verify(ir: IrGraph, after: string, before?: IrGraph): IrGraph {
     node.outputs.forEach((v, i) => {
       if (v.node !== node || v.index !== i) fail(node, `has output ${i} of another node`);
     });
-    if (node.feed < 0 && !node.def.host) {
+    if (node.feed < 0 && !node.def.host && !isInferred(node)) {
       const { outputs } = inferOutputs(node.def, node.inputs, node.attrs);
       outputs.forEach((o, i) => {
         const v = node.outputs[i];
@@ -42,6 +42,7 @@ export function verify(ir: IrGraph, after: string, before?: IrGraph): IrGraph {
           );
         }
       });
+      inferred.set(node.attrs, factsOf(node));
     }
     seen.add(node);
   }
@@ -51,11 +52,31 @@ export function verify(ir: IrGraph, after: string, before?: IrGraph): IrGraph {
     }
   }
   for (const n of ir.targets) if (!seen.has(n)) fail(n, "is a target but not there");
-  if (before) checkEffects(before, ir, fail);
+  if (before && before !== ir) checkEffects(before, ir, fail);
   return ir;
 }
 
+/** What outputs were inferred of, and found right, by the attributes: passes keep most nodes as they are. */
+const inferred = new WeakMap<Attrs, readonly unknown[]>();
+
+function isInferred(node: IrNode): boolean {
+  const known = inferred.get(node.attrs), facts = factsOf(node);
+  return known !== undefined && known.length === facts.length &&
+    facts.every((fact, i) => fact === known[i]);
+}
+
+function factsOf({ def, inputs, outputs }: IrNode): unknown[] {
+  const facts: unknown[] = [def, inputs.length];
+  for (const { dtype, shape, node } of inputs) facts.push(dtype, shape, node.attrs);
+  for (const { dtype, shape } of outputs) facts.push(dtype, shape);
+  return facts;
+}
+
 type Effects = ReadonlySet<Operation>;
+type EffectsOfNodes = ReadonlyMap<Operation, readonly [IrNode, Effects]>;
+
+/** The effects in graphs: each pass begins with the graph that the one before it made. */
+const effectsIn = new WeakMap<IrGraph, EffectsOfNodes>();
 
 function checkEffects(
   before: IrGraph,
@@ -73,10 +94,12 @@ function checkEffects(
 }
 
 /** Finds the effects in a graph: the node of each, and the effects before it. */
-function effectsOf({ nodes }: IrGraph): Map<Operation, readonly [IrNode, Effects]> {
+function effectsOf(ir: IrGraph): EffectsOfNodes {
+  const known = effectsIn.get(ir);
+  if (known !== undefined) return known;
   const effects = new Map<Operation, readonly [IrNode, Effects]>();
   const behind = new Map<IrNode, Effects>();
-  for (const node of nodes) {
+  for (const node of ir.nodes) {
     let own: Effects = new Set();
     for (const n of [...node.inputs.map((v) => v.node), ...node.controls]) {
       const more = behind.get(n)!;
@@ -90,6 +113,7 @@ function effectsOf({ nodes }: IrGraph): Map<Operation, readonly [IrNode, Effects
     }
     behind.set(node, own);
   }
+  effectsIn.set(ir, effects);
   return effects;
 }
 
