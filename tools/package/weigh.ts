@@ -92,7 +92,8 @@ export async function weigh(program: string, home: string): Promise<Weight> {
     const files = new Map(outputFiles.map(({ path, contents }) => [nameOf(path), contents]));
     const sizes = new Map<string, number>();
     const bytes = (path: string): number => {
-      const name = nameOf(path), size = sizes.get(name) ?? brotliCompressSync(files.get(name)!).length;
+      const name = nameOf(path),
+        size = sizes.get(name) ?? brotliCompressSync(files.get(name)!).length;
       sizes.set(name, size);
       return size;
     };

@@ -56,7 +56,7 @@ export function verify(ir: IrGraph, after: string, before?: IrGraph): IrGraph {
   return ir;
 }
 
-/** What outputs were inferred of, and found right, by the attributes: passes keep most nodes as they are. */
+/** The inputs and outputs of nodes whose outputs were inferred and found right, by attributes: passes keep most nodes as they are. */
 const inferred = new WeakMap<Attrs, readonly unknown[]>();
 
 function isInferred(node: IrNode): boolean {
