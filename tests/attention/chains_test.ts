@@ -14,6 +14,10 @@ const attend = (q: tf.Tensor, k: tf.Tensor, v: tf.Tensor): tf.Tensor =>
   tf.matMul(tf.softmax(tf.mul(tf.matMul(q, k, false, true), 0.5)), v);
 const turned: Step = (x) => tf.transpose(x, [0, 2, 1, 3]);
 
+const KEYS = tf.constant(noise("float32", [B, H, N, D], 8));
+/** The step whose gradient is that of its queries alone, turned back. */
+const QUERIES = "queries alone, turned around";
+
 /** Steps from `[B, H, N, D]` to the same shape; heads and rows are as many, so that any order of axes fits. */
 const STEPS: Readonly<Record<string, Step>> = {
   "heads outside": (x) => attend(x, x, x),
@@ -29,6 +33,10 @@ const STEPS: Readonly<Record<string, Step>> = {
   "the op, causal and turned": (x) =>
     turned(tf.scaledDotProductAttention(x, turned(x), turned(x), { causal: true })),
 };
+const ALL_STEPS: Readonly<Record<string, Step>> = {
+  ...STEPS,
+  [QUERIES]: (x) => turned(attend(turned(x), KEYS, tf.cos(KEYS))),
+};
 const CHAINS = Object.keys(STEPS).flatMap((a) => Object.keys(STEPS).map((b) => [a, b] as const));
 const PLAIN = PASS_NAMES.filter((name) => name !== "attention");
 /** Parts of float16 round each of their results, and the op its last. */
@@ -38,7 +46,7 @@ const TOLERANCES = {
 };
 
 const applied = (chain: readonly string[], x: tf.Tensor): tf.Tensor =>
-  chain.reduce((x, name) => STEPS[name](x), x);
+  chain.reduce((x, name) => ALL_STEPS[name](x), x);
 
 async function run(
   chain: readonly string[],
@@ -61,7 +69,8 @@ for (const dtype of ["float32", "float16"] as const) {
   testOnDevices(
     `attention of ${dtype} that reads attention has the values and gradients of its parts`,
     async (on) => {
-      for (const chain of [...CHAINS, ["turned after", "turned around", "one key"]]) {
+      const longer = [["turned after", "turned around", "one key"], ["one key", QUERIES]];
+      for (const chain of [...CHAINS, ...longer]) {
         const made = await run(chain, PASS_NAMES, dtype), wanted = await run(chain, PLAIN, dtype);
         made.forEach((x, i) => {
           const wrong = difference(x, wanted[i], "float32", TOLERANCES[dtype]);

@@ -22,6 +22,9 @@ const heads = (x: tf.Tensor, groups: number): tf.Tensor => {
 /** Levels of a file's quantised values, between -8 and 7. */
 const levels = (x: tf.Tensor, most = 7): tf.Tensor =>
   tf.cast(tf.clipByValue(tf.add(tf.round(tf.mul(x, 3)), 1), -8, most), "int8");
+/** A file's whole numbers that become levels, and float32 again. */
+const quantised = (x: tf.Tensor, low: tf.TensorLike = -8, high: tf.TensorLike = 7): tf.Tensor =>
+  fromFile(tf.neg(tf.cast(tf.cast(tf.clipByValue(x, low, high), "int8"), "float32")));
 /** Marks the ops of a graph as a file's. */
 const fromFile = (y: tf.Tensor): tf.Tensor => {
   for (const op of (y as unknown as SymbolicTensor).operation.graph.operations) {
@@ -112,6 +115,24 @@ const CASES: readonly [string, readonly string[], Build][] = [
     },
   ],
   [
+    "levels of whole numbers that another cast made",
+    ["Cast", "Cast", "ClipByValue", "Neg"],
+    () => quantised(tf.cast(tf.cast(place([2, 3], "x"), "int32"), "float32")),
+  ],
+  [
+    "levels of whole numbers that were moved before",
+    ["Round", "Reshape", "ClipByValue", "Neg"],
+    () => quantised(tf.reshape(tf.round(place([2, 6], "x")), [3, 4])),
+  ],
+  [
+    "the same view by two ops",
+    ["Reshape", "Neg", "Exp"],
+    () => {
+      const x = place([1, 6], "x");
+      return [tf.neg(tf.reshape(x, [6])), tf.exp(tf.squeeze(x, 0))];
+    },
+  ],
+  [
     "transpositions there and back",
     ["Neg", "Exp"],
     () => tf.exp(tf.transpose(tf.neg(tf.transpose(place([2, 3, 4], "x"), [2, 0, 1])), [1, 2, 0])),
@@ -153,6 +174,9 @@ const CASES: readonly [string, readonly string[], Build][] = [
   ],
 ];
 
+/** A whole number that a run knows. */
+const bound = (): tf.Tensor => tf.round(place([], "bound"));
+
 type Range = readonly [dtype: tf.DType, low: number, high: number];
 const cut = ([dtype, low, high]: Range): tf.Tensor =>
   tf.neg(tf.cast(tf.cast(tf.clipByValue(tf.round(place([2], "x")), low, high), dtype), "float32"));
@@ -182,6 +206,12 @@ const STAYS: readonly [string, Build][] = [
     () =>
       fromFile(tf.neg(tf.cast(tf.cast(tf.clipByValue(place([2], "x"), 0, 9), "uint8"), "float32"))),
   ],
+  [
+    "levels of halves that another cast made",
+    () => quantised(tf.cast(tf.cast(place([2, 3], "x"), "float16"), "float32")),
+  ],
+  ["levels from an unknown bound", () => quantised(tf.round(place([4], "x")), bound())],
+  ["levels to an unknown bound", () => quantised(tf.round(place([4], "x")), -8, bound())],
   ["a fetched handle of a feed", () => tf.identity(place([2], "x"))],
   ["a reshape of unknown extents", () => tf.reshape(place([null, 4], "x"), [2, -1, 2])],
   ["a transposition that moves rows", () => tf.transpose(place([2, 3, 1], "x"), [1, 0, 2])],

@@ -100,7 +100,9 @@ class WhileRun {
     );
     return whenReady(passed, () => {
       this.#control.free(condition);
-      return more ? this.#endBody(begun, boundary) : this.#dropBody(begun, turns);
+      if (more) return this.#endBody(begun, boundary);
+      this.#control.keepTurns(turns);
+      return null;
     });
   }
 
@@ -117,12 +119,6 @@ class WhileRun {
   #endBody(begun: Begun, boundary: Boundary): OpInput[] | Promise<OpInput[]> {
     if (begun === null) return this.#runBody();
     return whenReady(boundary.passAll(), () => Array.isArray(begun) ? begun : begun.take());
-  }
-
-  #dropBody(begun: Begun, turns: number): null {
-    this.#control.keepTurns(turns);
-    if (Array.isArray(begun)) this.#control.freeAll(begun);
-    return null;
   }
 
   /** Makes results the new values of the variables. False without results. */
