@@ -30,6 +30,9 @@ export type PartArguments = (from: number, size: number, room: Pointer) => numbe
 /** Most modules that are cached for reuse; their users hold them in any case. */
 const MOST_MODULES = 1024;
 
+/** Most numbers that kernels read from memory. */
+const MOST_NUMBERS = 1024;
+
 /**
  * Returns the features of the machine. Memory is shared only where there are threads: the engine accesses unshared
  * memory faster.
@@ -85,6 +88,20 @@ export class Engine {
     this.heap.free(pointer, bytes);
     return true;
   }
+
+  /** Returns the address of a number that stays there; null where there are many already. */
+  number(value: number): Pointer | null {
+    const numbers = this.#numbers, known = numbers.get(value);
+    if (known !== undefined) return known;
+    if (numbers.size === MOST_NUMBERS) return null;
+    if (numbers.size === 0) this.#numbersAt = this.heap.alloc(4 * MOST_NUMBERS);
+    const at = this.#numbersAt + 4 * numbers.size;
+    this.heap.f32[at >>> 2] = value;
+    numbers.set(value, at);
+    return at;
+  }
+  readonly #numbers = new Map<number, Pointer>();
+  #numbersAt: Pointer = 0;
 
   /** Returns the best number of parts for this much work (in floating point operations). */
   parts(operations: number): number {

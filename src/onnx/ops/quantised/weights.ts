@@ -59,64 +59,73 @@ interface Axis {
   readonly channel: number;
 }
 
-/** Elements that lie one behind the other in the result: the places of the first one, their number, its channel. */
-interface Run {
-  readonly to: number;
-  readonly from: number;
-  readonly count: number;
-  readonly stride: number;
-  readonly channel: number;
-}
-
 /** Writes the weights, `scale * (level - zero)`, with the axes of the levels in another order. */
 function writeWeights(to: Float32Array, given: FileLevels, order: readonly number[]): void {
-  const from = given.levels.data as Int8Array, channels = perChannel(given);
+  const source = numbersOf(given.levels), channels = perChannel(given);
   const outer = axesOf(given, order, channels.scales.length > 1);
-  const { extent, stride, channel: step } = outer.pop()!;
-  const rows = outer.reduce((n, axis) => n * axis.extent, 1),
-    write = step === 0 ? writeSame : writeEach;
-  const width = stride === 1 ? extent : TOGETHER, at = outer.map(() => 0);
-  for (let first = 0; first < extent; first += width) {
-    const count = Math.min(width, extent - first);
-    let source = first * stride, channel = first * step;
-    for (let row = 0; row < rows; row++) {
-      write(to, from, channels, { to: row * extent + first, from: source, count, stride, channel });
+  const last = outer.pop()!, row = outer.pop() ?? { extent: 1, stride: 0, channel: 0 };
+  const rest = outer.reduce((n, axis) => n * axis.extent, 1), size = row.extent * last.extent;
+  const width = last.stride === 1 ? last.extent : TOGETHER, at = outer.map(() => 0);
+  for (let first = 0; first < last.extent; first += width) {
+    const count = Math.min(width, last.extent - first);
+    let from = first * last.stride, channel = first * last.channel;
+    for (let i = 0; i < rest; i++) {
+      writeBlock({ to, at: i * size + first, source, from, channels, channel, row, last, count });
       for (let k = outer.length - 1; k >= 0; k--) {
         const axis = outer[k];
-        source += axis.stride;
+        from += axis.stride;
         channel += axis.channel;
         if (++at[k] < axis.extent) break;
         at[k] = 0;
-        source -= axis.stride * axis.extent;
+        from -= axis.stride * axis.extent;
         channel -= axis.channel * axis.extent;
       }
     }
   }
 }
 
-/** Writes elements of one channel. Differences wrap around, as those of int32 do on devices. */
-function writeSame(
-  to: Float32Array,
-  levels: Int8Array,
-  { scales, zeros }: Channels,
-  { to: at, from, count, stride, channel }: Run,
-): void {
-  const scale = scales[channel], zero = zeros[channel];
-  for (let i = 0; i < count; i++) {
-    to[at + i] = Math.fround((levels[from + i * stride] - zero) | 0) * scale;
-  }
+/** Whole numbers as two kinds of arrays, so that one loop reads them: `(data[i] ^ flip) - flip`. */
+interface Source {
+  readonly data: Uint8Array | Int32Array;
+  readonly flip: number;
 }
 
-/** Writes elements of one channel after the other. */
-function writeEach(
-  to: Float32Array,
-  levels: Int8Array,
-  { scales, zeros }: Channels,
-  { to: at, from, count, stride, channel }: Run,
+function numbersOf({ dtype, data }: NdArray): Source {
+  const levels = data as Int8Array;
+  if (dtype === "int32" || dtype === "uint8") return { data: data as Uint8Array, flip: 0 };
+  if (dtype !== "int8") return { data: Int32Array.from(levels), flip: 0 };
+  const { buffer, byteOffset, length } = levels;
+  return { data: new Uint8Array(buffer, byteOffset, length), flip: 128 };
+}
+
+/** Some elements of the last axis, for all places of the one before it. */
+interface Block {
+  readonly to: Float32Array;
+  /** Places of the first element in the result and in the source, and its channel. */
+  readonly at: number;
+  readonly from: number;
+  readonly channel: number;
+  readonly source: Source;
+  readonly channels: Channels;
+  readonly row: Axis;
+  readonly last: Axis;
+  /** Elements of the last axis. */
+  readonly count: number;
+}
+
+function writeBlock(
+  { to, at, source: { data, flip }, from, channels, channel, row, last, count }: Block,
 ): void {
-  for (let i = 0; i < count; i++) {
-    const difference = (levels[from + i * stride] - zeros[channel + i]) | 0;
-    to[at + i] = Math.fround(difference) * scales[channel + i];
+  const { scales, zeros } = channels, { stride, channel: step, extent } = last;
+  for (let r = 0; r < row.extent; r++) {
+    let s = from + r * row.stride, c = channel + r * row.channel;
+    const first = at + r * extent;
+    for (let i = first; i < first + count; i++) {
+      // Differences wrap around, as those of int32 do on devices.
+      to[i] = Math.fround(((data[s] ^ flip) - flip - zeros[c]) | 0) * scales[c];
+      s += stride;
+      c += step;
+    }
   }
 }
 

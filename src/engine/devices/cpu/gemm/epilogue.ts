@@ -3,7 +3,7 @@ import { type DType, DTYPES } from "../../../core/dtype.ts";
 import { type Epilogue, epilogueOf, type EpilogueOperand, fusionOf } from "../../../core/fusion.ts";
 import type { SumsMeaning } from "../../../core/meaning.ts";
 import type { Problem } from "../../../core/op.ts";
-import { exprKey, exprType, mayFail } from "../../../core/scalar/expr.ts";
+import { argument, type Expr, exprKey, exprType, mayFail } from "../../../core/scalar/expr.ts";
 import type { Engine } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
@@ -30,8 +30,62 @@ export function prepareSums(
   const epilogue = own && epilogueFor(own);
   if (own === null || epilogue === null) return null;
   // The epilogue names its operands.
-  const inputs = own.inputs.slice(0, fusionOf(own.attrs)?.own);
-  return prepare(engine, { ...own, inputs }, epilogue);
+  const inputs = own.inputs.slice(0, fusionOf(own.attrs)?.own), inner = { ...own, inputs };
+  const shared = epilogue && own.inputs.length === inputs.length + epilogue.operands.length
+    ? withNumbers(engine, epilogue)
+    : null;
+  if (shared === null) return prepare(engine, inner, epilogue);
+  const run = prepare(engine, inner, shared.epilogue);
+  return run && withOperands(run, shared.numbers);
+}
+
+/** Returns an epilogue with further operands in place of its numbers, and their addresses; null where it has none. */
+function withNumbers(
+  engine: Engine,
+  epilogue: Epilogue,
+): { readonly epilogue: Epilogue; readonly numbers: readonly Pointer[] } | null {
+  const numbers: Pointer[] = [], operands = [...epilogue.operands], seen = new Map<Expr, Expr>();
+  const visit = (e: Expr): Expr => {
+    let made = seen.get(e);
+    if (made === undefined) seen.set(e, made = replaced(e));
+    return made;
+  };
+  const replaced = (e: Expr): Expr => {
+    const value = ownNumber(e), at = value === null ? null : engine.number(value);
+    if (at === null) {
+      const args = e.args.map(visit);
+      return args.every((a, i) => a === e.args[i]) ? e : { ...e, args };
+    }
+    numbers.push(at);
+    // Nothing asks for the input: addresses are given.
+    operands.push({ dtype: "float32", buffer: { input: -1 }, per: "all" });
+    return argument(operands.length);
+  };
+  const expr = visit(epilogue.expr);
+  return numbers.length === 0 ? null : { epilogue: { ...epilogue, expr, operands }, numbers };
+}
+
+/** Magnitudes of the ends of ranges of levels. */
+const ENDS: readonly number[] = [127, 128, 255];
+
+/**
+ * Returns the number of a model that an expression is, as a scale or a zero point; null for others, and for numbers that many
+ * models have.
+ */
+function ownNumber({ op, dtype, args: [x] }: Expr): number | null {
+  if (op !== "cast" || dtype !== "float32" || x.op !== "const") return null;
+  const value = Math.fround(x.value!), size = Math.abs(value);
+  const isCommon = size <= 8 && Number.isInteger(8 * size) || ENDS.includes(size);
+  return isCommon || !Number.isFinite(value) ? null : value;
+}
+
+/** Gives a kernel further operands at each call. */
+function withOperands(run: FastRun, further: readonly Pointer[]): FastRun {
+  const { onto, form } = run;
+  return Object.assign(
+    (outs: readonly Pointer[], ins: readonly Pointer[]): void => run(outs, [...ins, ...further]),
+    { onto, form: form && { ...form, run: withOperands(form.run, further) } },
+  );
 }
 
 /** Returns the epilogue of a problem's product; null where vector code does not support it. */
