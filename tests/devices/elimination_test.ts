@@ -39,7 +39,7 @@ for (const [name, engine] of ENGINES) {
   Deno.test(`systems, inverses and factors are those of loops: ${name}`, () => {
     for (const dtype of ["float32", "float64"] as const) {
       const limit = dtype === "float32" ? 2e-4 : 1e-9;
-      for (const n of [24, 25, 31, 40, 65, 100]) {
+      for (const n of [4, 5, 11, 24, 31, 65, 131]) {
         const well = make(dtype, n, n), data = well.data as Float32Array;
         for (let i = 0; i < n; i++) data[i * n + (i * 7 + 3) % n] += n % 7 === 0 ? 0 : 4;
         for (const a of [well, turned(dtype, n)]) {
@@ -110,7 +110,7 @@ for (const [name, engine] of ENGINES) {
       );
     }
     // Small ones stay with loops, as do int64 places.
-    assertEquals(runFast(engine, op("MatrixInverse"), [make("float32", 8, 8)]), null);
+    assertEquals(runFast(engine, op("MatrixInverse"), [make("float32", 3, 3)]), null);
   });
 }
 

@@ -70,7 +70,7 @@ for (const [name, engine] of ENGINES) {
   if (!engine.features.simd) continue;
   Deno.test(`triangular systems are rounded once, whatever their side and extents: ${name}`, () => {
     for (const dtype of DTYPES) {
-      for (const n of [12, 13, 18, 127, 128, 129, 259]) {
+      for (const n of [8, 9, 18, 63, 64, 65, 131]) {
         for (const [lower, adjoint] of SIDES) {
           const a = make(dtype, [n, n], 4 + n / 10), data = a.data as Float32Array;
           for (let i = 0; i < n; i++) {
@@ -88,10 +88,9 @@ for (const [name, engine] of ENGINES) {
 
   Deno.test(`roots and determinants are rounded once, whatever their extents: ${name}`, () => {
     for (const dtype of DTYPES) {
-      for (const n of [12, 13, 26, 63, 64, 65, 131]) {
+      for (const n of [4, 5, 26, 63, 64, 65, 131]) {
         const away = distance(engine, "Cholesky", [symmetric(dtype, n)]);
         assert(away <= LIMITS[dtype], `${dtype} ${n}: ${away}`);
-        if (n < 24) continue;
         for (const what of ["MatrixDeterminant", "LogMatrixDeterminant"]) {
           const x = make(dtype, [2, n, n]), data = x.data as Float32Array;
           // Else large ones have no determinant in float32.

@@ -11,7 +11,7 @@ import { Factors } from "./factors.ts";
 import { prepareCholesky, prepareSubstitution } from "./triangles.ts";
 
 /** Least rows that vector code is worth. */
-const LEAST_ROWS = 24;
+const LEAST_ROWS = 4;
 
 /** Prepares a solver; null for small matrices, and dtypes that loops take. */
 export function prepareElimination(
@@ -74,7 +74,7 @@ function prepareFactors(
         const own = to + z * bytes * n * columns;
         if (gives === "factors") {
           factors.unpack(to + z * n * row, steps);
-          heap.i32.set(factors.order, other / 4 + z * n);
+          heap.i32.set(factors.order(), other / 4 + z * n);
         } else if (gives === "inverse") {
           factors.invert(rhs);
           factors.putInOrder(rhs, output(to), z * n * n);
