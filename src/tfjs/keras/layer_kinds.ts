@@ -1,6 +1,9 @@
 /** Kinds of layers: their weights, and a function of tensors. */
 import type * as tf from "../../../mod.ts";
-import type { Json, JsonObject } from "../layers/keras_config.ts";
+import type { Json, JsonObject, Settings } from "../layers/keras_json.ts";
+import type { WordsOf } from "./vocabulary.ts";
+
+export type { Settings };
 
 /** A shape; null where an extent is not known. */
 export type Extents = readonly (number | null)[];
@@ -25,13 +28,26 @@ export interface CallOf {
   readonly mask: tf.Tensor | null;
 }
 
-/** A layer's settings, by names in the package's writing: `keyDim`. */
-export type Settings = Readonly<Record<string, Json | undefined>>;
+/** Tokens of texts: of each row as many. */
+export type Tokens = tf.Tensor | tf.RaggedTensor;
 
-/** A class of layers. */
+/** A class of layers. Settings are by names in the package's writing: `keyDim`. */
 export interface Kind {
   readonly weights?: (config: Settings, shapes: readonly Extents[]) => Weight[];
   readonly call: (given: CallOf) => tf.Tensor;
+  /** The shape of the result, where `call` cannot tell it from what is known of the inputs' shapes. */
+  readonly shape?: (config: Settings, shapes: readonly Extents[]) => Extents;
+  /** Dtype of the inputs of a model that begins with the layer. Default: float32. */
+  readonly input?: (config: Settings) => "string" | "int32" | undefined;
+  /** Dtype of the result where the package could not hold it as float32. */
+  readonly output?: (config: Settings) => "string" | "int32" | undefined;
+  /** Throws for settings that no layer has. */
+  readonly check?: (config: Settings) => void;
+  /** The words of the layer, and the words that it sees in its input. */
+  readonly words?: {
+    readonly of: (config: Settings) => WordsOf;
+    readonly tokens: (x: tf.Tensor, config: Settings) => Tokens;
+  };
   /** True where steps that do not count stay so in the result. */
   readonly masks?: boolean;
 }

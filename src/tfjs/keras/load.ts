@@ -6,8 +6,9 @@ import { type FileSource, readSource } from "../../library/io/source.ts";
 import { readZip } from "../../library/io/zip.ts";
 import { isKeras3, isObject, type JsonObject, layersModel } from "../layers/keras_config.ts";
 import { openHdf5 } from "./hdf5.ts";
-import { type Layer, registerKerasLayers } from "./register.ts";
-import { archiveWeights, legacyWeights, type Stored } from "./weights.ts";
+import type { Layer } from "./package.ts";
+import { registerKerasLayers } from "./register.ts";
+import { archiveWeights, legacyWeights, type Stored, withVocabularies } from "./weights.ts";
 
 /** The package `@tensorflow/tfjs-layers`, or `@tensorflow/tfjs` with it, as a namespace. */
 export interface LayersPackage<M> {
@@ -45,8 +46,13 @@ async function archive(bytes: Uint8Array, name: string): Promise<Content> {
       `Cannot read ${name}: it has no model.weights.h5, other files of weights are not supported`,
     );
   }
-  const model = parsed(new TextDecoder().decode(config), name);
-  return { model, weights: archiveWeights(openHdf5(weights), model), isNew: true };
+  const given = parsed(new TextDecoder().decode(config), name), root = openHdf5(weights);
+  const read = (path: string): string | undefined => {
+    const bytes = files.get(path);
+    return bytes && new TextDecoder().decode(bytes);
+  };
+  const model = withVocabularies(given, { read, weights: root });
+  return { model, weights: archiveWeights(root, model), isNew: true };
 }
 
 function legacy(bytes: Uint8Array, name: string): Content {

@@ -17,6 +17,16 @@
 import "../../engine/runtime/install.ts";
 
 export { type LayersPackage, loadKeras } from "./load.ts";
+export {
+  type HashingConfig,
+  type KerasLayerConfig,
+  type KerasLayers,
+  kerasLayers,
+  type KerasOutputMode,
+  type LookupConfig,
+  type TextVectorizationConfig,
+} from "./factories.ts";
 export { registerKerasLayers } from "./register.ts";
+export type { AdaptData, VocabularyLayer } from "./vocabulary_class.ts";
 export { layersTopology } from "../layers/keras_config.ts";
 export type { FileSource } from "../../library/io/source.ts";

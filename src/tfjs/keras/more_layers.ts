@@ -2,6 +2,7 @@
 import * as tf from "../../../mod.ts";
 import { FailedPreconditionError, UnimplementedError } from "../../engine/core/errors.ts";
 import type { Json } from "../layers/keras_json.ts";
+import { encoded } from "./encoding.ts";
 import {
   type CallOf,
   type Extents,
@@ -13,6 +14,7 @@ import {
   shapeOf,
   type Weight,
 } from "./layer_kinds.ts";
+import { modeOf } from "./modes.ts";
 
 const isChannelsFirst = ({ dataFormat }: Settings): boolean =>
   dataFormat === "channelsFirst" || dataFormat === "channels_first";
@@ -94,28 +96,6 @@ const stepKernel = (config: Settings, [shape]: readonly Extents[]): [number[], n
 const biasOf = (config: Settings, extent: number): Weight[] =>
   config.useBias === false ? [] : [{ name: "bias", shape: [extent], start: 0 }];
 
-/** Encodes whole numbers as Keras does: `"one_hot"`, `"multi_hot"`, `"count"`, or as they are. */
-function encoded(
-  x: tf.Tensor,
-  depth: number,
-  { outputMode = "int", name }: Settings,
-  counts?: tf.Tensor,
-): tf.Tensor {
-  const mode = String(outputMode), { length: rank } = shapeOf(x);
-  if (mode === "int") return tf.cast(x, "int32");
-  const all = tf.cast(tf.oneHot(tf.cast(x, "int32"), depth), "float32");
-  if (mode === "one_hot" || mode === "oneHot") {
-    return rank > 1 && shapeOf(x).at(-1) === 1 ? tf.squeeze(all, [-2]) : all;
-  }
-  if (rank !== 2) {
-    throw new UnimplementedError(
-      `Cannot run layer ${name}: ${mode} of rank ${rank} is not supported, wanted rank 2`,
-    );
-  }
-  if (mode === "count") return tf.sum(counts ? tf.mul(all, tf.expandDims(counts, -1)) : all, 1);
-  return tf.max(all, 1);
-}
-
 function discretized({ inputs: [x], config }: CallOf): tf.Tensor {
   if (!Array.isArray(config.binBoundaries)) {
     throw new UnimplementedError(
@@ -124,7 +104,11 @@ function discretized({ inputs: [x], config }: CallOf): tf.Tensor {
   }
   const bounds = config.binBoundaries.map(Number);
   const above = tf.greaterEqual(tf.expandDims(tf.cast(x, "float32"), -1), tf.tensor(bounds));
-  return encoded(tf.sum(tf.cast(above, "int32"), -1), bounds.length + 1, config);
+  return encoded(tf.sum(tf.cast(above, "int32"), -1), {
+    mode: modeOf(config.outputMode),
+    depth: bounds.length + 1,
+    name: config.name,
+  });
 }
 
 /** Cuts the middle out of images. */
@@ -210,10 +194,12 @@ export const MORE_LAYERS: Readonly<Record<string, Kind>> = {
   CenterCrop: { call: centered },
   CategoryEncoding: {
     call: ({ inputs: [x, counts], config }) =>
-      encoded(x, Number(config.numTokens), {
-        ...config,
-        outputMode: config.outputMode ?? "multi_hot",
-      }, counts),
+      encoded(x, {
+        mode: modeOf(config.outputMode, "multi_hot"),
+        depth: Number(config.numTokens),
+        name: config.name,
+        counts,
+      }),
   },
   Discretization: { call: discretized },
 };

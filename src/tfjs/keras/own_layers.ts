@@ -19,6 +19,7 @@ import {
 } from "./layer_kinds.ts";
 import { MORE_LAYERS } from "./more_layers.ts";
 import { runOperation } from "./operations.ts";
+import { TEXT_LAYERS } from "./text_layers.ts";
 
 /** The parts of an equation of `EinsumDense`, "ab,bc->ac": its result's labels and its kernel's. */
 function einsumWeights(config: Settings, [shape]: readonly Extents[]): Weight[] {
@@ -83,6 +84,7 @@ function resized(
 export const KINDS: Readonly<Record<string, Kind>> = {
   ...ATTENTIONS,
   ...MORE_LAYERS,
+  ...TEXT_LAYERS,
   Operation: {
     call: ({ inputs, config }) => runOperation(String(config.operation), template(config), inputs),
   },

@@ -9,153 +9,16 @@ import {
   type SerializableConstructor,
 } from "../core/serialization.ts";
 import { ACTIVATIONS } from "./activations.ts";
-import type { Extents, Kind, Settings, Weight } from "./layer_kinds.ts";
+import { layerClass, shapesOf } from "./layer_class.ts";
+import type { Extents, Settings } from "./layer_kinds.ts";
 import { KINDS } from "./own_layers.ts";
+import type { Activation, Layer, LayerVariable, Package } from "./package.ts";
+import { vocabularyClass } from "./vocabulary_class.ts";
 
-/** A weight of a layer of the package. */
-interface LayerVariable {
-  readonly name: string;
-  readonly shape: readonly number[];
-  read(): tf.Tensor;
-}
+type LayerClass = new (config: Settings) => object;
 
-/** The used part of a layer of the package. */
-export interface Layer {
-  readonly name: string;
-  readonly weights: readonly LayerVariable[];
-  /** Layers of a model. */
-  readonly layers?: readonly Layer[];
-  /** The layer or model that another applies to each step. */
-  readonly layer?: Layer;
-  supportsMasking: boolean;
-  built: boolean;
-  setWeights(weights: tf.Tensor[]): void;
-  addWeight(...given: unknown[]): LayerVariable;
-  getConfig(): Record<string, unknown>;
-}
-
-/** A function of the package, as an object that can be written as JSON. */
-interface Activation {
-  apply(x: tf.Tensor): tf.Tensor;
-}
-
-/** The used part of the package, with unchecked classes. */
-interface Package {
-  readonly layers: {
-    readonly Layer: new (config: unknown) => Layer;
-    readonly RNN: { readonly prototype: { apply(inputs: unknown, kwargs?: object): unknown } };
-    activation(config: { activation: unknown }): { readonly activation: Activation };
-    gru(config: { units: number }): object;
-    gruCell(config: { units: number }): object;
-  };
-  readonly initializers: Readonly<
-    Record<"zeros" | "ones" | "glorotUniform", (config: object) => unknown>
-  >;
-  readonly regularizers: { l1l2(config: unknown): unknown };
-}
-
-const registered = new WeakSet<object>();
-
-/** The package's own settings of any layer, which it keeps itself. */
-const KEPT = new Set(["name", "trainable", "dtype", "customObjects"]);
-
-const listOf = <T>(value: T | T[]): T[] => Array.isArray(value) ? value : [value];
-const shapesOf = (shape: Extents | Extents[]): Extents[] =>
-  Array.isArray(shape[0]) ? shape as Extents[] : [shape as Extents];
-
-/** Finds the shape of a layer's result as graphs do, from what is known of its inputs'. */
-function shapeOf(
-  { call }: Kind,
-  config: Settings,
-  shapes: readonly Extents[],
-  weights: readonly Weight[],
-): Extents {
-  return new tf.Graph().asDefault(() => {
-    const y = call({
-      inputs: shapes.map((shape) => tf.placeholder("float32", [...shape])),
-      weights: weights.map(({ shape }) => tf.placeholder("float32", [...shape])),
-      config,
-      training: false,
-      mask: null,
-    });
-    return y.staticShape!;
-  });
-}
-
-/** Makes a class of the package for a kind of layers. */
-function layerClass(
-  { layers, initializers, regularizers }: Package,
-  name: string,
-  kind: Kind,
-): object {
-  const className = `Keras${name}`;
-  return class extends layers.Layer {
-    static readonly className = className;
-    /** A compiled step may run it: it depends on its fields and weights alone. */
-    static readonly isPure = true;
-    readonly settings: Settings;
-    readonly activation: Activation | null;
-    variables: LayerVariable[] = [];
-
-    constructor(config: Settings) {
-      super(config);
-      const { activation } = config;
-      this.activation = activation ? layers.activation({ activation }).activation : null;
-      this.settings = Object.fromEntries(Object.entries(config).filter(([key]) => !KEPT.has(key)));
-      this.supportsMasking = true;
-    }
-    getClassName(): string {
-      return className;
-    }
-    #weights(shape: Extents | Extents[]): Weight[] {
-      return kind.weights?.(this.settings, shapesOf(shape)) ?? [];
-    }
-    build(shape: Extents | Extents[]): void {
-      this.variables = this.#weights(shape).map(({ name, shape, start, trainable = true }) => {
-        const part = /bias/i.test(name) ? "bias" : "kernel";
-        const given = this.settings[`${part}Regularizer`] as
-          | { config?: unknown }
-          | null
-          | undefined;
-        const initializer = start === undefined ? "glorotUniform" : start === 0 ? "zeros" : "ones";
-        const regularizer = given ? regularizers.l1l2(given.config) : undefined;
-        return this.addWeight(
-          name,
-          shape,
-          "float32",
-          initializers[initializer]({}),
-          regularizer,
-          trainable,
-        );
-      });
-      this.built = true;
-    }
-    computeOutputShape(shape: Extents | Extents[]): Extents {
-      return shapeOf(kind, this.settings, shapesOf(shape), this.#weights(shape));
-    }
-    computeMask(_inputs: unknown, mask?: unknown): unknown {
-      if (!kind.masks) return null;
-      return (Array.isArray(mask) ? mask[0] : mask) ?? null;
-    }
-    call(given: tf.Tensor | tf.Tensor[], kwargs?: Record<string, unknown>): tf.Tensor {
-      // The package hands the last mask on to layers without one.
-      if (!kind.masks && kwargs) delete kwargs.mask;
-      return tf.tidy(() => {
-        const y = kind.call({
-          inputs: listOf(given),
-          weights: this.variables.map((v) => v.read()),
-          config: this.settings,
-          training: kwargs?.training === true,
-          mask: (kwargs?.mask ?? null) as tf.Tensor | null,
-        });
-        return this.activation ? this.activation.apply(y) : y;
-      });
-    }
-    override getConfig(): Record<string, unknown> {
-      return { ...super.getConfig(), ...this.settings };
-    }
-  };
-}
+/** The classes of each package by the names of Keras. */
+const registered = new WeakMap<object, ReadonlyMap<string, LayerClass>>();
 
 /** Fields and methods of the package's cell of a GRU. */
 interface GruCell extends Layer {
@@ -254,7 +117,13 @@ function keepStatesApart({ layers: { RNN } }: Package): void {
  * names that {@linkcode layersTopology} writes. Does nothing for a package that has them.
  */
 export function registerKerasLayers(tfl: object): void {
-  if (registered.has(tfl)) return;
+  classesOf(tfl);
+}
+
+/** Returns the classes of layers by the names of Keras, registered first where they are not. Throws `TypeError` for another package. */
+export function classesOf(tfl: object): ReadonlyMap<string, LayerClass> {
+  const known = registered.get(tfl);
+  if (known) return known;
   const given = tfl as unknown as Partial<Package>;
   if (typeof given?.layers?.Layer !== "function" || typeof given.layers.gruCell !== "function") {
     throw new TypeError(
@@ -263,11 +132,15 @@ export function registerKerasLayers(tfl: object): void {
       }`,
     );
   }
-  registered.add(tfl);
-  const all = given as Package;
+  const all = given as Package, classes = new Map<string, LayerClass>();
+  registered.set(tfl, classes);
   const register = (cls: object) =>
     registerClass(cls as unknown as SerializableConstructor<Serializable>);
-  for (const [name, kind] of Object.entries(KINDS)) register(layerClass(all, name, kind));
+  for (const [name, kind] of Object.entries(KINDS)) {
+    const made = layerClass(all, name, kind);
+    classes.set(name, kind.words ? vocabularyClass(made, kind.words) : made);
+    register(classes.get(name)!);
+  }
   gruClasses(all).forEach(register);
   keepStatesApart(all);
   for (const [className, apply] of Object.entries(ACTIVATIONS)) {
@@ -284,4 +157,5 @@ export function registerKerasLayers(tfl: object): void {
       },
     );
   }
+  return classes;
 }

@@ -1,7 +1,8 @@
 /** Weights of Keras' files, in the order in which `tfjs-layers` has them. */
 import { DataLossError } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
-import { isObject, isOperation, type JsonObject } from "../layers/keras_config.ts";
+import { isObject, isOperation, type Json, type JsonObject } from "../layers/keras_config.ts";
+import { isTextLayer } from "../layers/keras_texts.ts";
 import type { Hdf5Node } from "./hdf5.ts";
 
 /** Arrays of a layer, or of the layers of a model by their names. */
@@ -39,22 +40,69 @@ function named(layers: readonly JsonObject[]): [JsonObject, string][] {
   });
 }
 
+/** Pairs the layers of a model that an archive has with their names there. */
+function storedLayers(model: JsonObject, layers: readonly JsonObject[]): [JsonObject, string][] {
+  const isSequential = model.class_name === "Sequential";
+  return named(
+    layers.filter((layer) =>
+      !isOperation(layer) && !(isSequential && layer.class_name === "InputLayer")
+    ),
+  );
+}
+
+/**
+ * Returns the configuration of an archive's model with the words that its layers have learned, which lie in files beside it. `read`
+ * returns the text of a file, `weights` those of the archive.
+ */
+export function withVocabularies(
+  config: JsonObject,
+  { read, weights }: {
+    readonly read: (path: string) => string | undefined;
+    readonly weights: Hdf5Node | undefined;
+  },
+  path = "",
+): JsonObject {
+  const settings = config.config, layers = layersOf(config);
+  if (!isObject(settings)) return config;
+  const inner = (layer: JsonObject, name: string): JsonObject =>
+    withVocabularies(layer, { read, weights: weights?.get(name) }, `${path}/${name}`);
+  if (layers !== null) {
+    const made = new Map(
+      storedLayers(config, layers).map(([layer, name]) => [layer, inner(layer, `layers/${name}`)]),
+    );
+    const all = (settings.layers as Json[]).map((each) => made.get(each as JsonObject) ?? each);
+    return { ...config, config: { ...settings, layers: all } };
+  }
+  if (isObject(settings.layer)) {
+    return { ...config, config: { ...settings, layer: inner(settings.layer, "layer") } };
+  }
+  if (!isTextLayer(config.class_name) || Array.isArray(settings.vocabulary)) return config;
+  const text = read(`assets${path}/vocabulary.txt`);
+  if (text === undefined) return config;
+  const lines = text.split(/\r?\n/);
+  while (lines.at(-1) === "") lines.pop();
+  const idf = weights?.get("vars/idf_weights");
+  const learned = {
+    vocabulary: config.class_name === "IntegerLookup" ? lines.map(Number) : lines,
+    idf_weights: idf ? Array.from(idf.array().data as ArrayLike<number>, Number) : null,
+    has_input_vocabulary: false,
+  };
+  return { ...config, config: { ...settings, ...learned } };
+}
+
 /** Reads the weights of an archive's layer or model, by its configuration. */
 export function archiveWeights(node: Hdf5Node | undefined, config: JsonObject): Stored {
   const settings = isObject(config.config) ? config.config : {}, layers = layersOf(config);
   if (layers !== null) {
-    const isSequential = config.class_name === "Sequential";
-    const all = layers.filter((layer) =>
-      !isOperation(layer) && !(isSequential && layer.class_name === "InputLayer")
-    );
     return new Map(
-      named(all).map(([layer, name]): [string, Stored] => {
+      storedLayers(config, layers).map(([layer, name]): [string, Stored] => {
         const title = isObject(layer.config) ? layer.config.name : layer.name;
         return [String(title), archiveWeights(node?.get(`layers/${name}`), layer)];
       }),
     );
   }
   const { layer, cell } = settings;
+  if (isTextLayer(config.class_name)) return [];
   if (isObject(layer) && layersOf(layer) !== null) return archiveWeights(node?.get("layer"), layer);
   const cells = isObject(cell) && isObject(cell.config) ? cell.config.cells : undefined;
   if (Array.isArray(cells)) {

@@ -15,6 +15,7 @@
 import { UnimplementedError, ValueError } from "../../engine/core/errors.ts";
 import { isObject, isOperation, type Json, type JsonObject } from "./keras_json.ts";
 import { withMasks } from "./keras_masks.ts";
+import { isTextLayer, withKeptTexts } from "./keras_texts.ts";
 
 export { isObject, isOperation, type Json, type JsonObject };
 
@@ -126,6 +127,10 @@ class Writer {
     if (isOperation(given)) {
       return { class_name: "KerasOperation", config: { name: config.name ?? null } };
     }
+    if (isTextLayer(name)) {
+      if (config.ragged === true) throw missing(`${name} with ragged results (${config.name})`);
+      return { class_name: `Keras${name}`, config: withKeptTexts(this.#settings(config, depth)) };
+    }
     return this.#layer(name, this.#settings(config, depth));
   }
 
@@ -198,7 +203,8 @@ class Writer {
         (first.class_name === "InputLayer" || MODELS.has(`${first.class_name}`) ||
           "batch_input_shape" in (first.config as JsonObject));
       if (Array.isArray(shape) && !hasInput) {
-        written.unshift({ class_name: "InputLayer", config: { batch_input_shape: shape } });
+        const dtype = isText(layers[0]) ? "string" : "float32";
+        written.unshift({ class_name: "InputLayer", config: { batch_input_shape: shape, dtype } });
       }
       return { name: config.name ?? "sequential", layers: written };
     }
@@ -323,6 +329,13 @@ function shifted(history: readonly Json[], layers: readonly JsonObject[], counte
 
 const nameOf = ({ name, config }: JsonObject): Json | undefined =>
   name ?? (isObject(config) ? config.name : undefined);
+
+/** True for a layer whose input is texts. */
+function isText({ class_name: name, config }: JsonObject): boolean {
+  if (!isObject(config)) return false;
+  return name === "TextVectorization" || name === "StringLookup" && config.invert !== true ||
+    name === "Hashing" && typeof config.mask_value !== "number";
+}
 
 function dtypeOf(value: Json): Json {
   const name = isObject(value) ? (isObject(value.config) ? value.config.name : undefined) : value;

@@ -5,6 +5,9 @@ export type Json = null | boolean | number | string | Json[] | { [key: string]: 
 /** An object of JSON. */
 export type JsonObject = { [key: string]: Json };
 
+/** Settings by name. */
+export type Settings = Readonly<Record<string, Json | undefined>>;
+
 /** True for an object of JSON. */
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);

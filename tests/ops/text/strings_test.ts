@@ -31,6 +31,11 @@ const CALLS: Readonly<Record<keyof typeof wanted, () => tf.Tensor | tf.RaggedTen
   "split at": () => strings.split(["a,b,,c", ""], ","),
   "split once": () => strings.split(["a b c"], "", 1),
   "split scalar": () => strings.split("a b"),
+  "split at ASCII's white space alone": () =>
+    strings.split(["a\u00a0b c\u3000d\u2028e \x1cf\x0bg", "\u00a0"]),
+  "split twice": () => strings.split([" a  b c  d ", "a b ", " a b"], "", 2),
+  "split at overlaps": () => strings.split(["aaa", "aXaaXaa"], "aa"),
+  "split at often": () => strings.split(["a,b,c,d", ","], ",", 2),
   "toNumber": () => strings.toNumber(["1.5", "-2e3", " 7 "]),
   "toNumber int32": () => strings.toNumber(["15", "-2"], "int32"),
   "asString": () => strings.asString([1.5, -2.25]),
@@ -39,6 +44,8 @@ const CALLS: Readonly<Record<keyof typeof wanted, () => tf.Tensor | tf.RaggedTen
     strings.asString(tf.tensor([7, -3], [2], "int32"), { width: 4, fill: "0" }),
   "asString bool": () => strings.asString([true, false]),
   "toHashBucketFast": () => strings.toHashBucketFast(["a", "b", "wörld", ""], 1000),
+  "toHashBucketStrong": () =>
+    strings.toHashBucketStrong(["a", "b", "wörld", ""], 1000, [2 ** 40 + 7, -3]),
   "encodeBase64": () => strings.encodeBase64(["hi?>", "a"]),
   "decodeBase64": () => strings.decodeBase64(["aGk_Pg", "YQ"]),
   "unicodeDecode": () => strings.unicodeDecode(["aé", "", "😀"], "UTF-8"),
@@ -50,6 +57,14 @@ const CALLS: Readonly<Record<keyof typeof wanted, () => tf.Tensor | tf.RaggedTen
   "ngrams": () => strings.ngrams(tf.ragged.constant(ROWS), 2),
   "ngrams of two widths": () => strings.ngrams(tf.ragged.constant(ROWS), [1, 2], "_"),
 };
+
+Deno.test("strings.split() leaves bytes that are no text as they are", () => {
+  const bytes = Uint8Array.of(0xff, 0xfe, 0x61, 0x20, 0xc3);
+  const x = tf.tensor(new tf.NdArray("string", [1], [bytes]));
+  const { values } = strings.split(x) as tf.RaggedTensor;
+  const found = (values as tf.Tensor).ndarraySync().data as unknown as Uint8Array[];
+  assertEquals(found.map((part) => [...part]), [[0xff, 0xfe, 0x61], [0xc3]]);
+});
 
 async function listOf(x: tf.Tensor | tf.RaggedTensor): Promise<unknown> {
   return x instanceof tf.RaggedTensor ? x.toList() : await x.array();
@@ -156,6 +171,13 @@ Deno.test("tf.strings and tf.lookup refuse what they do not take", () => {
     ],
     [() => strings.substr(["ab"], 5, 1), tf.errors.InvalidArgumentError, "pos 5 out of range"],
     [() => strings.toHashBucketFast(["a"], 0), tf.ValueError, "at least 1"],
+    [() => strings.toHashBucketStrong(["a"], 0, [1, 2]), tf.ValueError, "at least 1"],
+    [
+      () => strings.toHashBucketStrong(["a"], 3, [1] as never),
+      TypeError,
+      "must be two whole numbers",
+    ],
+    [() => strings.toHashBucketStrong(["a"], 3, [0.5, 1]), TypeError, "must be two whole numbers"],
     [
       () => strings.unicodeEncode([[97]], "UTF-8"),
       tf.ValueError,

@@ -13,7 +13,7 @@ import { slice } from "../array/slice.ts";
 import { reshape } from "../array/view.ts";
 import { asTensor, shapeOfInput, toIndexInput, toInput } from "../input.ts";
 import { RaggedTensor } from "../ragged/ragged_tensor.ts";
-import { DecodeBase64, EncodeBase64 } from "./text_codes.ts";
+import { DecodeBase64, EncodeBase64, StringToHashBucketStrong } from "./text_codes.ts";
 import { ReduceJoin, Substr } from "./text_parts.ts";
 import {
   AsString,
@@ -278,6 +278,34 @@ export function asString(input: TensorLike, options: AsStringOptions = {}): Tens
  */
 export function toHashBucketFast(input: TensorLike, numBuckets: number): Tensor {
   return stringToHashBucketFast(input, numBuckets);
+}
+
+/**
+ * A number below `numBuckets` for each string, by SipHash with a key of two whole numbers; int32. TensorFlow op
+ * `StringToHashBucketStrong`. Throws `TypeError` for another key, `ValueError` for no buckets.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(await tf.strings.toHashBucketStrong(["A", "B"], 3, [133, 137]).array()); // [1, 2]
+ * ```
+ */
+export function toHashBucketStrong(
+  input: TensorLike,
+  numBuckets: number,
+  key: readonly [number | bigint, number | bigint],
+): Tensor {
+  const isWhole = (k: unknown): boolean => typeof k === "bigint" || Number.isSafeInteger(k);
+  if (!Array.isArray(key) || key.length !== 2 || !key.every(isWhole)) {
+    throw wrongArgument(key, "key", "strings.toHashBucketStrong", "two whole numbers");
+  }
+  if (!(Number.isInteger(numBuckets) && numBuckets > 0)) {
+    throw new ValueError(
+      `Cannot hash into ${numBuckets} buckets: Number of buckets must be at least 1`,
+    );
+  }
+  const attrs = { num_buckets: numBuckets, key };
+  return cast(map(StringToHashBucketStrong, input, "toHashBucketStrong", attrs), "int32");
 }
 
 /** Each string of bytes in web-safe base64. TensorFlow op `EncodeBase64`. */

@@ -56,7 +56,7 @@ defineStringMap(
   { inputs: ["string_tensor: string"], output: "int64", attrs: [BUCKETS] },
   ({ num_buckets }) => (s) => hash64(s) % BigInt(num_buckets),
 );
-defineStringMap(
+export const StringToHashBucketStrong: OpDef = defineStringMap(
   "StringToHashBucketStrong",
   { output: "int64", attrs: [BUCKETS, "key: list(int64)"] },
   ({ num_buckets, key }) => {

@@ -156,22 +156,36 @@ export const AsString: OpDef = defineOp({
   },
 });
 
-/** Splits a string at separators; at runs of white space if there is none. */
-function splitText(text: string, separator: string, maxsplit: number): string[] {
-  const most = maxsplit > 0 ? maxsplit : Infinity;
-  const parts: string[] = [];
-  if (separator !== "") {
-    const all = text.split(separator);
-    return all.length <= most ? all : [...all.slice(0, most), all.slice(most).join(separator)];
-  }
-  let rest = text.trimStart();
-  while (rest !== "" && parts.length < most) {
-    const [token] = /^\S+/.exec(rest)!;
-    parts.push(token);
-    rest = rest.slice(token.length).trimStart();
+/** Splits bytes at runs of ASCII's white space. */
+function splitWords(text: Uint8Array, most: number): Uint8Array[] {
+  const parts: Uint8Array[] = [], end = text.length;
+  let at = 0;
+  const pass = (space: boolean): void => {
+    while (at < end && isSpace(text[at]) === space) at++;
+  };
+  pass(true);
+  while (at < end && parts.length < most) {
+    const from = at;
+    pass(false);
+    parts.push(text.subarray(from, at));
+    pass(true);
   }
   // The rest after the last split is a part, even if empty.
-  return parts.length === most ? [...parts, rest] : parts;
+  return parts.length === most ? [...parts, text.subarray(at)] : parts;
+}
+
+/** Splits bytes at a separator. */
+function splitAt(text: Uint8Array, separator: Uint8Array, most: number): Uint8Array[] {
+  const parts: Uint8Array[] = [];
+  let from = 0;
+  for (let i = 0; i + separator.length <= text.length && parts.length < most;) {
+    if (!separator.every((byte, k) => text[i + k] === byte)) i++;
+    else {
+      parts.push(text.subarray(from, i));
+      from = i += separator.length;
+    }
+  }
+  return [...parts, text.subarray(from)];
 }
 
 export const StringSplitV2: OpDef = defineOp({
@@ -182,15 +196,18 @@ export const StringSplitV2: OpDef = defineOp({
   infer: () => [[null, 2], [null], [2]],
   grad: null,
   cpu: ([x, sep], _, { attrs }) => {
-    const separator = decodeString(textsOf(sep)[0]);
-    const rows = textsOf(x).map((s) => splitText(decodeString(s), separator, attrs.maxsplit));
+    const [separator] = textsOf(sep);
+    const most = attrs.maxsplit > 0 ? attrs.maxsplit : Infinity;
+    const rows = textsOf(x).map((s) =>
+      separator.length === 0 ? splitWords(s, most) : splitAt(s, separator, most)
+    );
     const at = rows.flatMap((parts, r) => parts.flatMap((_, k) => [r, k]));
-    const values = rows.flat().map(encodeString);
-    const most = rows.reduce((n, parts) => Math.max(n, parts.length), 0);
+    const values = rows.flat();
+    const longest = rows.reduce((n, parts) => Math.max(n, parts.length), 0);
     return [
       wholeArray("int64", at, [values.length, 2]),
       new NdArray("string", [values.length], values),
-      wholeArray("int64", [rows.length, most]),
+      wholeArray("int64", [rows.length, longest]),
     ];
   },
 });

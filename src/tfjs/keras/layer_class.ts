@@ -1,0 +1,124 @@
+/** Classes of layers from their kinds, for a program's copy of `tfjs-layers`. */
+import * as tf from "../../../mod.ts";
+import type { Settings } from "../layers/keras_json.ts";
+import { withKeptTexts, withTexts } from "../layers/keras_texts.ts";
+import type { Extents, Kind, Weight } from "./layer_kinds.ts";
+import type { Activation, Layer, LayerVariable, Package } from "./package.ts";
+
+/** The package's own settings of any layer, which it keeps itself. */
+const KEPT = new Set(["name", "trainable", "dtype", "customObjects"]);
+
+const listOf = <T>(value: T | T[]): T[] => Array.isArray(value) ? value : [value];
+/** The shapes of all inputs. */
+export const shapesOf = (shape: Extents | Extents[]): Extents[] =>
+  Array.isArray(shape[0]) ? shape as Extents[] : [shape as Extents];
+
+/** Finds the shape of a layer's result as graphs do, from what is known of its inputs'. */
+function shapeOf(
+  { call, shape, input }: Kind,
+  config: Settings,
+  shapes: readonly Extents[],
+  weights: readonly Weight[],
+): Extents {
+  if (shape) return shape(config, shapes);
+  const dtype = input?.(config) ?? "float32";
+  return new tf.Graph().asDefault(() => {
+    const y = call({
+      inputs: shapes.map((each) => tf.placeholder(dtype, [...each])),
+      weights: weights.map((each) => tf.placeholder("float32", [...each.shape])),
+      config,
+      training: false,
+      mask: null,
+    });
+    return y.staticShape!;
+  });
+}
+
+/** A layer of a kind. */
+export interface KindLayer extends Layer {
+  /** Its settings, which other words replace. */
+  settings: Settings;
+}
+
+/** Makes a class of the package for a kind of layers. */
+export function layerClass(
+  { layers, initializers, regularizers }: Package,
+  name: string,
+  kind: Kind,
+): new (config: Settings) => KindLayer {
+  const className = `Keras${name}`;
+  return class extends layers.Layer {
+    static readonly className = className;
+    /** A compiled step may run it: it depends on its fields and weights alone. */
+    static readonly isPure = true;
+    settings: Settings;
+    readonly activation: Activation | null;
+    variables: LayerVariable[] = [];
+
+    constructor(config: Settings) {
+      const given = withTexts(config), { activation } = given, dtype = kind.input?.(given);
+      super(dtype ? { ...given, dtype } : given);
+      this.activation = activation ? layers.activation({ activation }).activation : null;
+      const own = Object.entries(given).filter(([key]) => !KEPT.has(key));
+      this.settings = Object.fromEntries([...own, ["name", this.name]]);
+      kind.check?.(this.settings);
+      this.supportsMasking = true;
+    }
+    getClassName(): string {
+      return className;
+    }
+    override apply(inputs: unknown, kwargs?: object): unknown {
+      const y = super.apply(inputs, kwargs), dtype = kind.output?.(this.settings);
+      // The package takes all results of layers for float32.
+      if (dtype && !(y instanceof tf.Tensor)) Object.assign(y as object, { dtype });
+      return y;
+    }
+    #weights(shape: Extents | Extents[]): Weight[] {
+      return kind.weights?.(this.settings, shapesOf(shape)) ?? [];
+    }
+    build(shape: Extents | Extents[]): void {
+      this.variables = this.#weights(shape).map(({ name, shape, start, trainable = true }) => {
+        const part = /bias/i.test(name) ? "bias" : "kernel";
+        const given = this.settings[`${part}Regularizer`] as
+          | { config?: unknown }
+          | null
+          | undefined;
+        const initializer = start === undefined ? "glorotUniform" : start === 0 ? "zeros" : "ones";
+        const regularizer = given ? regularizers.l1l2(given.config) : undefined;
+        return this.addWeight(
+          name,
+          shape,
+          "float32",
+          initializers[initializer]({}),
+          regularizer,
+          trainable,
+        );
+      });
+      this.built = true;
+    }
+    computeOutputShape(shape: Extents | Extents[]): Extents {
+      return shapeOf(kind, this.settings, shapesOf(shape), this.#weights(shape));
+    }
+    computeMask(_inputs: unknown, mask?: unknown): unknown {
+      if (!kind.masks) return null;
+      return (Array.isArray(mask) ? mask[0] : mask) ?? null;
+    }
+    call(given: tf.Tensor | tf.Tensor[], kwargs?: Record<string, unknown>): tf.Tensor {
+      // The package hands the last mask on to layers without one.
+      if (!kind.masks && kwargs) delete kwargs.mask;
+      return tf.tidy(() => {
+        const y = kind.call({
+          inputs: listOf(given),
+          weights: this.variables.map((v) => v.read()),
+          config: this.settings,
+          training: kwargs?.training === true,
+          mask: (kwargs?.mask ?? null) as tf.Tensor | null,
+        });
+        return this.activation ? this.activation.apply(y) : y;
+      });
+    }
+    override getConfig(): Record<string, unknown> {
+      return { ...super.getConfig(), ...withKeptTexts(this.settings) };
+    }
+  };
+}
