@@ -1,35 +1,50 @@
 /** Writer of the WebAssembly binary format: bytes, LEB128 numbers, names, length-prefixed parts. */
 
+const UTF8 = new TextEncoder();
+
 /** A growing list of bytes. */
 export class ByteWriter {
-  #bytes: number[] = [];
+  #bytes = new Uint8Array(64);
+  #length = 0;
 
-  get bytes(): readonly number[] {
-    return this.#bytes;
+  /** The bytes so far. */
+  get bytes(): Uint8Array<ArrayBuffer> {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  /** Makes room for more bytes. */
+  #reserve(count: number): void {
+    const wanted = this.#length + count, { length } = this.#bytes;
+    if (wanted <= length) return;
+    const bytes = new Uint8Array(Math.max(wanted, 2 * length));
+    bytes.set(this.bytes);
+    this.#bytes = bytes;
   }
 
   u8(value: number): this {
-    this.#bytes.push(value & 0xff);
+    this.#reserve(1);
+    this.#bytes[this.#length++] = value;
     return this;
   }
 
   u32(value: number): this {
-    this.#bytes.push(...unsigned(value));
-    return this;
+    return this.all(unsigned(value));
   }
 
-  all(bytes: readonly number[]): this {
-    this.#bytes = this.#bytes.concat(bytes);
+  all(bytes: ArrayLike<number>): this {
+    this.#reserve(bytes.length);
+    this.#bytes.set(bytes, this.#length);
+    this.#length += bytes.length;
     return this;
   }
 
   /** Appends a name: its length and its UTF-8 bytes. */
   name(text: string): this {
-    return this.sized([...new TextEncoder().encode(text)]);
+    return this.sized(UTF8.encode(text));
   }
 
   /** Appends bytes after their number. */
-  sized(bytes: readonly number[]): this {
+  sized(bytes: ArrayLike<number>): this {
     return this.u32(bytes.length).all(bytes);
   }
 
@@ -40,17 +55,16 @@ export class ByteWriter {
     for (const item of items) write(body, item);
     return this.u8(id).sized(body.bytes);
   }
-
-  /** Copies the bytes for `WebAssembly.Module`. */
-  finish(): Uint8Array<ArrayBuffer> {
-    return new Uint8Array(this.#bytes);
-  }
 }
 
+/** Numbers of one byte, as most are: all code shares them. */
+const SHORT: readonly (readonly number[])[] = Array.from({ length: 0x80 }, (_, byte) => [byte]);
+
 /** Encodes a number below 2^32 as unsigned LEB128. */
-export function unsigned(value: number): number[] {
-  const out: number[] = [];
+export function unsigned(value: number): readonly number[] {
   let v = value >>> 0;
+  if (v < 0x80) return SHORT[v];
+  const out: number[] = [];
   while (v > 0x7f) {
     out.push((v & 0x7f) | 0x80);
     v >>>= 7;
@@ -60,15 +74,16 @@ export function unsigned(value: number): number[] {
 }
 
 /** Encodes a number modulo 2^32 as signed LEB128. */
-export function signed(value: number): number[] {
-  const out: number[] = [];
+export function signed(value: number): readonly number[] {
   let v = value | 0;
-  for (;;) {
-    const low = v & 0x7f;
+  if (v >= -0x40 && v < 0x40) return SHORT[v & 0x7f];
+  const out: number[] = [];
+  while (v < -0x40 || v >= 0x40) {
+    out.push((v & 0x7f) | 0x80);
     v >>= 7;
-    if ((v === 0 && (low & 0x40) === 0) || (v === -1 && (low & 0x40) !== 0)) return [...out, low];
-    out.push(low | 0x80);
   }
+  out.push(v & 0x7f);
+  return out;
 }
 
 export function littleEndian({ buffer, byteOffset, byteLength }: ArrayBufferView): number[] {

@@ -81,6 +81,6 @@ export class ModuleBuilder {
       .section(3, this.#functions, (w, { type }) => w.u32(type))
       .section(7, exported, (w, { name, index }) => w.name(name).u8(0).u32(index))
       .section(10, this.#functions, (w, { body }) => w.sized(body))
-      .finish();
+      .bytes.slice();
   }
 }
