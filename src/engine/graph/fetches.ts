@@ -13,8 +13,6 @@ import { Operation, SymbolicTensor } from "./operation.ts";
  * Returns the tensor or operation of a fetch. Throws `TypeError` for other values, `ValueError` for another graph's.
  */
 export function fetchIn(graph: Graph, given: unknown): SymbolicTensor | Operation {
-  const refused = (f: unknown, why: string): ValueError =>
-    new ValueError(`Argument \`fetch\` = ${f} cannot be interpreted as a Tensor. (${why})`);
   if (given === null || given === undefined) {
     throw new TypeError(
       `Argument \`fetch\` = ${given} has invalid type "${given}". Cannot be null: of what no gradient reaches, gradients() gives null`,
@@ -22,7 +20,7 @@ export function fetchIn(graph: Graph, given: unknown): SymbolicTensor | Operatio
   }
   const f = given instanceof Tensor ? valueIn(graph, given, "fetch") : given;
   if (f instanceof SymbolicTensor || f instanceof Operation) {
-    if (f.graph !== graph) throw refused(f, `${f} is not an element of this graph.`);
+    if (f.graph !== graph) throw refusedFetch(f, `${f} is not an element of this graph.`);
     return f;
   }
   if (typeof f !== "string") {
@@ -35,7 +33,7 @@ export function fetchIn(graph: Graph, given: unknown): SymbolicTensor | Operatio
   try {
     return f.includes(":") ? graph.getTensorByName(f) : graph.getOperationByName(f);
   } catch (e) {
-    throw refused(f, `"${(e as Error).message}"`);
+    throw refusedFetch(f, `"${(e as Error).message}"`);
   }
 }
 
@@ -72,23 +70,29 @@ export function fedParts(
 
 /** Returns the tensors of a feed's key: for a variable all its reads. Throws `TypeError` for other values. */
 export function feedsIn(graph: Graph, key: unknown): readonly SymbolicTensor[] {
-  const refused = (why: string): TypeError =>
-    new TypeError(`Cannot interpret feeds key as Tensor: ${why}`);
   if (key instanceof SymbolicTensor) {
-    if (key.graph !== graph) throw refused(`${key} is not an element of this graph.`);
+    if (key.graph !== graph) throw refusedFeed(`${key} is not an element of this graph.`);
     return [key];
   }
   const handle = key instanceof Tensor ? handleOf(key) : undefined;
   const resource = handle && resourceOf(handle);
   if (resource) {
     if (graph.variables.find(resource)) return graph.variables.reads(resource);
-    throw refused(`${key} is not an element of this graph.`);
+    throw refusedFeed(`${key} is not an element of this graph.`);
   }
-  if (typeof key !== "string") throw refused(`Can not convert a ${typeof key} into a Tensor.`);
+  if (typeof key !== "string") throw refusedFeed(`Can not convert a ${typeof key} into a Tensor.`);
   try {
     return [graph.getTensorByName(key)];
   } catch (e) {
     if (!(e instanceof ValueError || e instanceof LookupError)) throw e;
-    throw refused(e.message);
+    throw refusedFeed(e.message);
   }
+}
+
+function refusedFetch(f: unknown, why: string): ValueError {
+  return new ValueError(`Argument \`fetch\` = ${f} cannot be interpreted as a Tensor. (${why})`);
+}
+
+function refusedFeed(why: string): TypeError {
+  return new TypeError(`Cannot interpret feeds key as Tensor: ${why}`);
 }

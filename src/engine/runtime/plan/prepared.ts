@@ -9,7 +9,6 @@ import {
   readNow,
   type Sequence,
 } from "../../core/device.ts";
-import { ending } from "../../core/nest.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { bytesOf } from "../../core/dtype.ts";
 import { sameShape, sizeOf } from "../../core/shape.ts";
@@ -46,11 +45,17 @@ export class Results {
 
   /** Host arrays, read in one copy. */
   arrays(): NdArray[] | Promise<NdArray[]> {
-    const device = this.#device, reads = this.#reads;
-    return ending(
-      () => readNow(device, reads),
-      () => reads.forEach(({ buffer, spec }) => device.free(buffer, spec)),
-    );
+    let read: NdArray[] | Promise<NdArray[]> | undefined;
+    try {
+      read = readNow(this.#device, this.#reads);
+    } finally {
+      if (!(read instanceof Promise)) this.#free();
+    }
+    return read instanceof Promise ? read.finally(() => this.#free()) : read;
+  }
+
+  #free(): void {
+    for (const { buffer, spec } of this.#reads) this.#device.free(buffer, spec);
   }
 }
 

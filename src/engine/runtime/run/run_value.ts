@@ -71,6 +71,10 @@ export function toHost(
   values: readonly RunValue[],
   context?: RunContext,
 ): NdArray[] | Promise<NdArray[]> {
+  if (areArrays(values)) {
+    if (context?.aborted) throw context.reason;
+    return [...values];
+  }
   const gpu = values.filter((v): v is EagerTensor =>
     v instanceof EagerTensor && v.storage.device.type === "GPU"
   );
@@ -89,4 +93,9 @@ export function toHost(
         : whenReady(readNow(gpu[0].storage.device, gpu.map((t) => t.memory)), collect),
     () => values.forEach(releaseValue),
   );
+}
+
+function areArrays(values: readonly RunValue[]): values is readonly NdArray[] {
+  for (const v of values) if (!(v instanceof NdArray)) return false;
+  return true;
 }

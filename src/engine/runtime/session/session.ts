@@ -3,14 +3,14 @@ import { CompositeTensor, packComponents } from "../../core/composite.ts";
 import type { Device } from "../../core/device.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import { flatten, isNested, mapNest, type Nest, packAs, whenReady } from "../../core/nest.ts";
-import { NdArray } from "../../core/nd_array.ts";
+import type { NdArray } from "../../core/nd_array.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { CancelledError, RuntimeError, ValueError } from "../../core/errors.ts";
 import { traced, tracer } from "../../core/trace.ts";
 import { DrawCounts } from "../../ops/random/state.ts";
 import { currentGraph } from "../../graph/current_graph.ts";
 import type { Graph } from "../../graph/graph.ts";
-import { Operation, type SymbolicTensor } from "../../graph/operation.ts";
+import type { Operation, SymbolicTensor } from "../../graph/operation.ts";
 import { fedParts, feedsIn, fetchIn } from "../../graph/fetches.ts";
 import { buildIr, type IrRequest } from "../../graph/ir.ts";
 import { optionCheck } from "../../core/arguments.ts";
@@ -35,7 +35,8 @@ import { checkPlacement, makePlan, type Plan } from "../plan/make_plan.ts";
 import { execute, executeAlone } from "../plan/execute.ts";
 import { currentRun, RunContext, RunLimit } from "../run/run_context.ts";
 import { openTarget, type RemoteRuns, type SessionDevice } from "../run/targets.ts";
-import { copyArray, releaseValue, type RunValue, toHost } from "../run/run_value.ts";
+import { releaseValue, toHost } from "../run/run_value.ts";
+import { type Request, requestOf } from "./request.ts";
 import { releasePlan } from "../plan/slots.ts";
 import { RunCounter } from "../run/metadata.ts";
 import { SessionState } from "../run/session_state.ts";
@@ -57,11 +58,6 @@ const checkRunOptions = optionCheck<RunOptions>(
 interface Planned {
   readonly plan: Plan;
   readonly promises: number;
-}
-
-/** The fetches and feeds of one run. */
-interface Request extends Omit<IrRequest, "feeds"> {
-  readonly fed: Fed;
 }
 
 /** The key of a request, and its plan. */
@@ -107,7 +103,9 @@ export class Session {
   /** The last request: the next one is often the same. */
   #last: Asked | null = null;
   #generation = deviceGeneration();
-  readonly #running = new Set<RunContext>();
+  /** The runs whose synchronous code is under way, innermost last: a body may run the session again. */
+  readonly #running: RunContext[] = [];
+  readonly #waiting = new Set<RunContext>();
   readonly #folder = new Folder();
   readonly #draws = new DrawCounts();
   /** @internal Its own values of the graph's variables, tables and accumulators. */
@@ -169,28 +167,17 @@ export class Session {
     const parts = isComposite
       ? leaves.flatMap((f): readonly unknown[] => f instanceof CompositeTensor ? f.components : [f])
       : leaves;
-    const resolved = parts.map((f) => fetchIn(this.graph, f));
+    const resolved: (SymbolicTensor | Operation)[] = [];
+    for (const f of parts) resolved.push(fetchIn(this.graph, f));
     const limit = RunLimit.of(options) ?? currentRun()?.limit;
-    const fed = this.#feeds(options.feeds);
-    const wanted: SymbolicTensor[] = [], targets: Operation[] = [];
-    // A body may write into its inputs: a fetch of a feed returns the original values.
-    const kept: RunValue[] = [];
-    const places = resolved.map((r) => {
-      if (r instanceof Operation) return targets.push(r), null;
-      const i = fed.tensors.indexOf(r);
-      if (i < 0) return { from: wanted.push(r) - 1, isFed: false };
-      const v = fed.values[i];
-      return { from: kept.push(v instanceof NdArray ? copyArray(v) : v.hold()) - 1, isFed: true };
-    });
+    const request = requestOf(resolved, this.#feeds(options.feeds)), { kept } = request;
     const context = new RunContext(null, limit, { state: this.state });
     if (metadata) context.counter = new RunCounter();
     let arrays: NdArray[];
     try {
-      const request = { fetches: wanted, targets, fed };
-      const started = tracer === null ? this.#execute(request, context) : traced(
-        { name: "Session.run", category: "run", details: { run: context.run } },
-        () => this.#execute(request, context),
-      );
+      const started = tracer === null
+        ? this.#execute(request, context)
+        : this.#trace(request, context);
       arrays = started instanceof Promise ? await started : started;
     } catch (e) {
       kept.forEach(releaseValue);
@@ -198,7 +185,8 @@ export class Session {
     }
     const feeds = kept.length > 0 ? await toHost(kept) : [];
     if (metadata) Object.assign(metadata, context.counter?.total, { hostCalls: context.hostCalls });
-    const out = places.map((p) => p && unwrap((p.isFed ? feeds : arrays)[p.from]));
+    const out: Fetched[] = [];
+    for (const p of request.places) out.push(p && unwrap((p.isFed ? feeds : arrays)[p.from]));
     if (isComposite) {
       return packComponents(
         mapNest((f) => f instanceof CompositeTensor ? f.spec : null, fetches),
@@ -208,21 +196,27 @@ export class Session {
     return nested ? packAs<Fetched>(fetches, out) : out[0];
   }
 
+  #trace(request: Request, context: RunContext): NdArray[] | Promise<NdArray[]> {
+    return traced(
+      { name: "Session.run", category: "run", details: { run: context.run } },
+      () => this.#execute(request, context),
+    );
+  }
+
   /** Runs a plan until it ends: by an error, the time limit, the caller's signal or `close()`. */
   #execute(request: Request, context: RunContext): NdArray[] | Promise<NdArray[]> {
     const { fed } = request;
-    this.#running.add(context);
+    this.#running.push(context);
     let work: NdArray[] | Promise<NdArray[]> | undefined;
     try {
-      work = whenReady(
-        this.#plan(request, context),
-        (plan) => runPlan(plan, fed, context, this.#draws),
-      );
+      const plan = this.#plan(request, context);
+      work = plan instanceof Promise
+        ? runLater(plan, fed, context, this.#draws)
+        : runPlan(plan, fed, context, this.#draws);
     } finally {
-      if (!(work instanceof Promise)) {
-        this.#running.delete(context);
-        fed.release();
-      }
+      this.#running.pop();
+      if (work instanceof Promise) this.#waiting.add(context);
+      else fed.release();
     }
     return work instanceof Promise ? this.#guard(work, request, context) : work;
   }
@@ -242,7 +236,7 @@ export class Session {
       const end = (): void => {
         clear();
         forget();
-        this.#running.delete(context);
+        this.#waiting.delete(context);
       };
       forget = context.onAbort((reason) => {
         end();
@@ -317,21 +311,14 @@ export class Session {
   #feeds(feeds: Feeds | undefined): Fed {
     const fed = new Fed();
     if (feeds === undefined) return fed;
-    const add = (key: unknown, value: TensorLike): void => {
-      for (const t of feedsIn(this.graph, key)) {
-        if (!this.graph.isFeedable(t)) throw new ValueError(`Tensor ${t.name} may not be fed.`);
-        if (fed.tensors.includes(t)) throw new ValueError(`Tensor ${t.name} is fed twice`);
-        fed.add(t, value);
-      }
-    };
     const entries: Iterable<[unknown, FeedValue]> = feeds instanceof Map
       ? feeds
       : Object.entries(feeds);
     try {
       for (const [key, value] of entries) {
-        if (!(key instanceof CompositeTensor)) add(key, value as TensorLike);
+        if (!(key instanceof CompositeTensor)) this.#feed(fed, key, value as TensorLike);
         else {
-          for (const [part, v] of fedParts(key, value)) add(part, v as TensorLike);
+          for (const [part, v] of fedParts(key, value)) this.#feed(fed, part, v as TensorLike);
         }
       }
     } catch (e) {
@@ -341,13 +328,21 @@ export class Session {
     return fed;
   }
 
+  #feed(fed: Fed, key: unknown, value: TensorLike): void {
+    for (const t of feedsIn(this.graph, key)) {
+      if (!this.graph.isFeedable(t)) throw new ValueError(`Tensor ${t.name} may not be fed.`);
+      if (fed.tensors.includes(t)) throw new ValueError(`Tensor ${t.name} is fed twice`);
+      fed.add(t, value);
+    }
+  }
+
   /** Cancels running work and frees the plans and variables. Later runs throw `RuntimeError`. */
   close(): Promise<void> {
     if (this.#closed) return Promise.resolve();
     this.#closed = true;
     const error = closedError();
     this.#folder.close(error);
-    for (const context of [...this.#running]) context.abort(error);
+    for (const context of [...this.#running, ...this.#waiting]) context.abort(error);
     this.#releasePlans();
     this.state.dispose();
     return this.#remote?.close() ?? Promise.resolve();
@@ -371,13 +366,28 @@ function runPlan(
   context: RunContext,
   draws: DrawCounts,
 ): NdArray[] | Promise<NdArray[]> {
-  const alone = context.counted(() => executeAlone(plan, fed.values));
+  const { counter } = context;
+  const alone = counter === null
+    ? executeAlone(plan, fed.values)
+    : counter.within(() => executeAlone(plan, fed.values));
   if (alone !== null) {
     fed.release();
-    return context.counted(() => alone.arrays());
+    return counter === null ? alone.arrays() : counter.within(() => alone.arrays());
   }
   const out = execute(plan, fed.take(plan.feedSinks), context, { toHost: true, draws });
-  return whenReady(out, (values) => context.counted(() => toHost(values, context)));
+  return counter === null && !(out instanceof Promise)
+    ? toHost(out, context)
+    : whenReady(out, (values) => context.counted(() => toHost(values, context)));
+}
+
+/** Runs a plan that is made after an await. */
+function runLater(
+  plan: Promise<Plan>,
+  fed: Fed,
+  context: RunContext,
+  draws: DrawCounts,
+): Promise<NdArray[]> {
+  return plan.then((made) => runPlan(made, fed, context, draws));
 }
 
 function closedError(): CancelledError {
