@@ -31,8 +31,9 @@ export class Fed {
     } else if (value instanceof Tensor) {
       this.#push(t, readFeed(t, value), true);
     } else {
-      // The array of a number or a list is made here, and has no other reader.
-      this.#push(t, arrayFor(t, value), typeof value === "number" || Array.isArray(value));
+      // The array of a number or a list is made here; only bytes of strings may be the caller's.
+      const isMade = typeof value === "number" || Array.isArray(value);
+      this.#push(t, arrayFor(t, value), isMade && t.dtype !== "string");
     }
   }
 
