@@ -510,6 +510,7 @@ import "./engine/graph/assigned_variable.ts";
 import "./engine/graph/fetches.ts";
 import "./engine/runtime/session/feeds.ts";
 import "./engine/runtime/run/targets.ts";
+import "./engine/runtime/session/request.ts";
 import "./engine/runtime/run/metadata.ts";
 import "./engine/runtime/run/session_state.ts";
 import "./engine/runtime/session/session.ts";
