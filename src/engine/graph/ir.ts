@@ -61,6 +61,8 @@ export interface IrRequest {
   readonly feeds: readonly SymbolicTensor[];
 }
 
+const NONE: readonly IrNode[] = [];
+
 /** Builds the part of a graph that a run needs. */
 export function buildIr({ fetches, targets, feeds }: IrRequest): IrGraph {
   const fed = new Map<SymbolicTensor, IrValue>();
@@ -76,37 +78,40 @@ export function buildIr({ fetches, targets, feeds }: IrRequest): IrGraph {
   // The nodes that a constant's readers wait for in its place.
   const behind = new Map<Operation, readonly IrNode[]>();
   // A fed placeholder waits for nothing.
-  const controlsOf = (op: Operation): Operation[] =>
-    op.controlInputs.filter((c) => c.def.meaning.kind !== "input" || !fed.has(c.outputs[0]));
+  const isWaited = (c: Operation): boolean =>
+    c.def.meaning.kind !== "input" || !fed.has(c.outputs[0]);
   const waitsOf = (op: Operation): readonly IrNode[] => behind.get(op) ?? [made.get(op)!];
+  const waitsBefore = (op: Operation): IrNode[] => {
+    let waits: Set<IrNode> | null = null;
+    const add = (list: readonly IrNode[]): void => {
+      for (const n of list) (waits ??= new Set()).add(n);
+    };
+    for (const c of op.controlInputs) if (isWaited(c)) add(waitsOf(c));
+    for (const t of op.inputs) if (!fed.has(t)) add(behind.get(t.operation) ?? NONE);
+    return waits === null ? [] : [...waits];
+  };
   const need = (root: Operation): void => {
     // Iterative: graphs may be deeper than the call stack.
-    const stack: [Operation, boolean][] = [[root, false]];
+    const stack = [root];
     while (stack.length > 0) {
-      const [op, ready] = stack.pop()!;
-      if (made.has(op)) continue;
-      if (!ready) {
-        stack.push([op, true]);
-        for (const c of controlsOf(op)) if (!made.has(c)) stack.push([c, false]);
-        for (let i = op.inputs.length - 1; i >= 0; i--) {
-          const t = op.inputs[i];
-          if (!fed.has(t) && !made.has(t.operation)) stack.push([t.operation, false]);
-        }
+      const op = stack[stack.length - 1], before = stack.length;
+      if (made.has(op)) {
+        stack.pop();
         continue;
       }
+      for (const c of op.controlInputs) if (!made.has(c) && isWaited(c)) stack.push(c);
+      for (let i = op.inputs.length - 1; i >= 0; i--) {
+        const t = op.inputs[i];
+        if (!fed.has(t) && !made.has(t.operation)) stack.push(t.operation);
+      }
+      if (stack.length > before) continue;
+      stack.pop();
       const inputs = op.inputs.map((t) =>
         fed.get(t) ?? made.get(t.operation)!.outputs[t.valueIndex]
       );
-      const controls = new Set<IrNode>();
-      for (const c of controlsOf(op)) for (const n of waitsOf(c)) controls.add(n);
-      for (const t of op.inputs) {
-        if (!fed.has(t)) { for (const n of behind.get(t.operation) ?? []) controls.add(n); }
-      }
-      if (op.def.meaning.kind === "constant") {
-        behind.set(op, [...controls]);
-        controls.clear();
-      }
-      const node = makeNode(op, inputs, [...controls], -1);
+      const waits = waitsBefore(op), isConst = op.def.meaning.kind === "constant";
+      if (isConst) behind.set(op, waits);
+      const node = makeNode(op, inputs, isConst ? [] : waits, -1);
       for (const t of op.outputs) node.outputs.push(valueOf(t, node));
       made.set(op, node);
       nodes.push(node);

@@ -27,8 +27,11 @@ export function mergePointwise(ir: IrGraph, target: PassTarget): IrGraph {
   const mergeable = ir.nodes.filter((n) =>
     isPointwise(n, target) && n.outputs.every((v) => isConcrete(v.shape))
   );
-  const known = new Set(mergeable), work = new Map(mergeable.map((n) => [n, workOfNode(n)]));
-  const { readers } = usesOf(ir), clusters = new Clusters(ir), waits = hostWaits(ir);
+  const known = new Set(mergeable), { readers } = usesOf(ir);
+  // Most graphs have no two ops that could be one.
+  let clusters: Clusters | null = null, waits: ReadonlyMap<IrNode, number> | null = null;
+  const setOf = (node: IrNode): ReadonlySet<IrNode> => (clusters ??= new Clusters(ir)).setOf(node);
+  const waitsOf = (node: IrNode): number => (waits ??= hostWaits(ir)).get(node)!;
   const fetched = new Set(ir.fetches);
   const leaves = (v: IrValue, set: ReadonlySet<IrNode>): boolean =>
     fetched.has(v) || readers.get(v.node)!.some((r) => !set.has(r) && r.inputs.includes(v));
@@ -36,12 +39,12 @@ export function mergePointwise(ir: IrGraph, target: PassTarget): IrGraph {
     [...set].flatMap((n) => n.outputs.filter((v) => leaves(v, set)));
   const fits = (a: IrNode, b: IrNode): boolean => {
     if (
-      a.device !== b.device || waits.get(a) !== waits.get(b) ||
-      !sameShape(a.outputs[0].shape, b.outputs[0].shape)
+      a.device !== b.device || !sameShape(a.outputs[0].shape, b.outputs[0].shape) ||
+      waitsOf(a) !== waitsOf(b)
     ) return false;
-    const set = new Set([...clusters.setOf(a), ...clusters.setOf(b)]);
+    const set = new Set([...setOf(a), ...setOf(b)]);
     let total = 0;
-    for (const n of set) total += work.get(n)!;
+    for (const n of set) total += workOfNode(n);
     if (total > MAX_WORK) return false;
     const inputs = inputsOf(set), outputs = outputsOf(set).length;
     // Ops that are only waited for have no value.
@@ -55,15 +58,15 @@ export function mergePointwise(ir: IrGraph, target: PassTarget): IrGraph {
       known.has(n)
     );
     for (const other of new Set(earlier)) {
-      if (clusters.setOf(node).has(other) || !fits(other, node)) continue;
-      clusters.unite(other, node);
+      if (!setOf(node).has(other) && fits(other, node)) clusters!.unite(other, node);
     }
     for (const v of shared) {
-      const others = (open.get(v) ?? []).filter((n) => !clusters.setOf(node).has(n));
+      const others = (open.get(v) ?? []).filter((n) => !setOf(node).has(n));
       open.set(v, [...others.slice(1 - MOST_OPEN), node]);
     }
   }
-  const merged = new Set(mergeable.map((n) => clusters.setOf(n)).filter((set) => set.size > 1));
+  if (clusters === null) return ir;
+  const merged = new Set(mergeable.map(setOf).filter((set) => set.size > 1));
   const order = new Map(ir.nodes.map((n, i) => [n, i]));
   const joins = [...merged].map((set): Joined => {
     const members = new Set([...set].sort((a, b) => order.get(a)! - order.get(b)!));
