@@ -2,7 +2,9 @@
 import * as tf from "../../../mod.ts";
 import { UnimplementedError } from "../../engine/core/errors.ts";
 import type { Json } from "../layers/keras_config.ts";
+import { ADAPTIVE_POOLINGS } from "./adaptive_pooling.ts";
 import { ATTENTIONS } from "./attention_layers.ts";
+import { CONVOLUTIONS } from "./convolutions.ts";
 import {
   along,
   extent,
@@ -85,6 +87,8 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   ...ATTENTIONS,
   ...MORE_LAYERS,
   ...TEXT_LAYERS,
+  ...ADAPTIVE_POOLINGS,
+  ...CONVOLUTIONS,
   Operation: {
     call: ({ inputs, config }) => runOperation(String(config.operation), template(config), inputs),
   },
@@ -173,22 +177,6 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     weights: einsumWeights,
     call({ inputs: [x], weights: [kernel, bias], config }) {
       const y = tf.einsum(String(config.equation), x, kernel);
-      return bias ? tf.add(y, bias) : y;
-    },
-  },
-  Conv1D: {
-    weights(config, [shape]) {
-      const [size] = numbers(config.kernelSize), filters = Number(config.filters);
-      const kernel = { name: "kernel", shape: [size, last(shape), filters] };
-      return config.useBias === false
-        ? [kernel]
-        : [kernel, { name: "bias", shape: [filters], start: 0 }];
-    },
-    call({ inputs: [x], weights: [kernel, bias], config }) {
-      const [size] = numbers(config.kernelSize), [dilation] = numbers(config.dilationRate ?? 1);
-      const [stride] = numbers(config.strides ?? 1);
-      const before = tf.pad(x, [[0, 0], [dilation * (size - 1), 0], [0, 0]]);
-      const y = tf.conv1d(before, kernel, stride, "valid", "NWC", dilation);
       return bias ? tf.add(y, bias) : y;
     },
   },

@@ -33,7 +33,10 @@ const OWN = new Set(
   `MultiHeadAttention Normalization Subtract GroupNormalization RMSNormalization UnitNormalization Identity EinsumDense
   UpSampling1D ZeroPadding1D Cropping1D Resizing MaskedAveragePooling1D Attention AdditiveAttention GroupQueryAttention
   GlobalAveragePooling3D GlobalMaxPooling3D SpatialDropout2D SpatialDropout3D ZeroPadding3D Cropping3D UpSampling3D DepthwiseConv1D
-  SeparableConv1D CenterCrop CategoryEncoding Discretization`.split(/\s+/),
+  SeparableConv1D Conv1DTranspose CenterCrop CategoryEncoding Discretization AdaptiveAveragePooling1D AdaptiveAveragePooling2D
+  AdaptiveAveragePooling3D AdaptiveMaxPooling1D AdaptiveMaxPooling2D AdaptiveMaxPooling3D`.split(
+    /\s+/,
+  ),
 );
 /** Activations with other names, or with a meaning that `tfjs-layers` gives to another function. */
 const ACTIVATIONS: Readonly<Record<string, string>> = {
@@ -162,9 +165,7 @@ class Writer {
   #layer(name: string, config: JsonObject): JsonObject {
     const made = (class_name: string, settings = config) => ({ class_name, config: settings });
     if (name === "Lambda") throw missing(`Lambda, a layer of Python code (${config.name}),`);
-    if (/Conv/.test(name) && typeof config.groups === "number" && config.groups > 1) {
-      throw missing(`${name} of ${config.groups} groups`);
-    }
+    if (/^Conv[123]D$/.test(name) && Number(config.groups) > 1) return made(`Keras${name}`);
     if (name === "Bidirectional" && isObject(config.layer) && isObject(config.layer.config)) {
       // The package puts it before the name, as Keras has done.
       const inner = config.layer.config;

@@ -134,11 +134,6 @@ const CONFIGS: Readonly<Record<string, readonly [config: unknown, error: Any, te
     UnimplementedError,
     "Lambda",
   ],
-  "groups of channels": [
-    model([input, layer("y", "Conv2D", { groups: 2 }, call(tensor("x", 0, 0)))]),
-    UnimplementedError,
-    "groups",
-  ],
 };
 
 for (const [name, [config, error, text]] of Object.entries(CONFIGS)) {

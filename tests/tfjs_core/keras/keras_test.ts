@@ -48,6 +48,8 @@ const NAMES: readonly (readonly [name: string, corrects?: boolean])[] = [
   ["texts"],
   ["learned"],
   ["sentences"],
+  ["adaptive"],
+  ["grouped_convolutions"],
 ];
 /** Models whose vocabularies lie in files of an archive: `.h5` files have none. */
 const ARCHIVES = ["learned", "sentences"];

@@ -314,9 +314,45 @@ def sentences():
     return model, [strings(TEXTS)]
 
 
+def adaptive():
+    a, b, c = keras.Input((7, 3)), keras.Input((7, 5, 4)), keras.Input((3, 4, 5, 2))
+    x = L.Conv2D(4, 1, activation="relu")(b)
+    parts = [
+        L.AdaptiveAveragePooling1D(3)(L.Dense(3)(a)),
+        L.AdaptiveMaxPooling1D(4)(a),
+        L.AdaptiveMaxPooling1D(2, data_format="channels_first")(a),
+        L.AdaptiveAveragePooling2D((3, 2))(x),
+        L.AdaptiveMaxPooling2D(4)(x),
+        L.AdaptiveAveragePooling2D((2, 3), data_format="channels_first")(b),
+        L.AdaptiveAveragePooling3D(2)(c),
+        L.AdaptiveMaxPooling3D((2, 3, 3))(L.Dense(2)(c)),
+    ]
+    return keras.Model([a, b, c], L.Dense(2)(L.Concatenate()([L.Flatten()(p) for p in parts]) / 8.0)), [
+        noise(3, 7, 3), noise(3, 7, 5, 4), noise(3, 3, 4, 5, 2)]
+
+
+def grouped_convolutions():
+    x, y, z = keras.Input((9, 4)), keras.Input((6, 7, 6)), keras.Input((4, 3, 4, 4))
+    parts = [
+        L.Conv1D(6, 3, groups=2, padding="causal", dilation_rate=2, activation="tanh")(x),
+        L.Conv1D(4, 2, groups=4, strides=2, use_bias=False)(x),
+        L.Conv2D(9, (3, 2), groups=3, padding="same", strides=(2, 1), activation="relu")(y),
+        L.Conv2D(12, 2, groups=6, dilation_rate=(2, 1), kernel_regularizer="l2")(y),
+        L.Conv3D(4, 2, groups=2, strides=(2, 1, 1), padding="same")(z),
+        L.Conv1DTranspose(5, 3, activation="relu")(x),
+        L.Conv1DTranspose(3, 4, strides=3, padding="same", use_bias=False)(x),
+        L.Conv1DTranspose(2, 2, strides=3)(x),
+        L.Conv1DTranspose(2, 3, strides=2, padding="same", output_padding=0)(x),
+        L.Conv1DTranspose(2, 3, strides=2, output_padding=1)(x),
+        L.Conv1DTranspose(2, 3, dilation_rate=2, padding="same")(x),
+    ]
+    return keras.Model([x, y, z], L.Dense(2)(L.Concatenate()([L.Flatten()(p) for p in parts]) / 8.0)), [
+        noise(3, 9, 4), noise(3, 6, 7, 6), noise(3, 4, 3, 4, 4)]
+
+
 # Files of Keras 2 hold no learned vocabularies.
 ARCHIVES = {"learned", "sentences"}
-MODELS = [mlp, unbuilt, cnn, branches, nested, recurrent, seq2seq, transformer, masked, crossed, activations, operations, normalized, attended, grouped, augmented, spatial, encoded, texts, learned, sentences]
+MODELS = [mlp, unbuilt, cnn, branches, nested, recurrent, seq2seq, transformer, masked, crossed, activations, operations, normalized, attended, grouped, augmented, spatial, encoded, texts, learned, sentences, adaptive, grouped_convolutions]
 
 
 def packed(path):
