@@ -50,6 +50,8 @@ const pairOfSolid: SampleValues = {
   shape: [2, 2, 2],
   values: [3, 0.5, 1, 2, -1, 2, 0.5, 1.5],
 };
+/** Diagonals of a matrix that needs no exchange of rows. */
+const THREE: SampleValues = { shape: [3, 3], values: [1, -0.5, 9, 3, 2.5, -3, 9, 0.5, 1] };
 const tall: SampleValues = { shape: [4, 2], values: [2, 0.5, -1, 1.5, 0.5, 1, 1, -2] };
 const wide: SampleValues = { shape: [2, 4], values: [2, -1, 0.5, 1, 0.5, 1.5, 1, -2] };
 const L2 = new NdArray("float64", [], Float64Array.of(0.5));
@@ -160,6 +162,17 @@ export const LINALG: SampleTable = {
   MatrixSolve: [
     sample([solid, any(3, 2)]),
     sample([solid, any(3, 1)], { adjoint: true }),
+  ],
+  TridiagonalSolve: [
+    sample([any(3, 4), any(4, 2)]),
+    sample([any(2, 3, 3), any(2, 3, 1)]),
+    sample([THREE, any(3, 2)], { partial_pivoting: false }),
+    sample([any(3, 1), any(1, 2)]),
+  ],
+  TridiagonalMatMul: [
+    sample([any(1, 4), any(1, 4), any(1, 4), any(4, 2)]),
+    sample([any(2, 1, 3), any(2, 1, 3), any(2, 1, 3), any(2, 3, 1)]),
+    sample([any(1, 1), any(1, 1), any(1, 1), any(1, 2)]),
   ],
   MatrixSolveLs: [
     sample([tall, any(4, 2), L2], {}, SIZED),

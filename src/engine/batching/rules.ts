@@ -92,7 +92,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   _Pick: everyBatched,
   ...named("LowerBound UpperBound", everyBatched, 1),
   MatrixTriangularSolve: pointwise,
-  ...named("MatrixSolve Cross", everyBatched),
+  ...named("MatrixSolve TridiagonalSolve Cross", everyBatched),
   MatrixSolveLs: solvedLs,
   ...named("MatrixDiagPartV3", onlyFirst, 2),
   // Elements by themselves, with kernels of their own.

@@ -12,6 +12,14 @@ export {
   pinv,
 } from "./matrix_functions.ts";
 export { cholesky, choleskySolve, det, inv, lstsq, slogdet, solve } from "./solve.ts";
+export { luMatrixInverse, luReconstruct, luSolve } from "./factored.ts";
+export {
+  type DiagonalsFormat,
+  tridiagonalMatmul,
+  type TridiagonalOptions,
+  tridiagonalSolve,
+  type TridiagonalSolveOptions,
+} from "./tridiagonal.ts";
 export {
   cross,
   diag,
