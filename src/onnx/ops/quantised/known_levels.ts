@@ -54,12 +54,16 @@ export class KnownLevels {
   get most(): number {
     if (this.#most !== null) return this.#most;
     const { shape: [rows, columns] } = this.#levels, levels = this.#levels.data as Int8Array;
-    const sums = new Float64Array(columns), zeros = this.#zeros, isOne = zeros.length === 1;
+    // Whole numbers, as long as they hold the sums.
+    const sums = rows < 2 ** 22 ? new Int32Array(columns) : new Float64Array(columns);
+    const zeros = this.#zeros, isOne = zeros.length === 1;
     const each = Int32Array.from(sums, (_, j) => zeros[isOne ? 0 : j]);
     for (let row = 0, at = 0; row < rows; row++, at += columns) {
       for (let j = 0; j < columns; j++) sums[j] += Math.abs(levels[at + j] - each[j]);
     }
-    return this.#most = sums.reduce((a, b) => Math.max(a, b), 0);
+    let most = 0;
+    for (let j = 0; j < columns; j++) most = Math.max(most, sums[j]);
+    return this.#most = most;
   }
 
   /** Pieces of rows whose sums of products with levels of 8 bits float32 holds exactly. */
