@@ -217,6 +217,27 @@ testOnDevices("a compiled loss finds what an async script reads after an await",
   assertAlmostEquals(b.item(), -0.5, 1e-6);
 });
 
+testOnDevices(
+  "a script without a gradient reads variables after an await while one with a gradient waits",
+  async () => {
+    using a = tf.variable(3);
+    const gate = Promise.withResolvers<void>();
+    const waits = (until: Promise<void>) => async (x: tf.Tensor): Promise<tf.Tensor> => {
+      await until;
+      return tf.mul(tf.square(a), x);
+    };
+    const slow = tf.function((x: tf.Tensor) =>
+      tf.variableGrads(() => tf.pyFunction(waits(gate.promise), [x], scalar)).grads[a.name]
+    );
+    const plain = tf.function((x: tf.Tensor) =>
+      tf.pyFunction(async () => (await Promise.resolve(), tf.square(a)), [x], scalar)
+    );
+    const grad = slow.async(tf.scalar(2)), value = await plain.async(tf.scalar(1)) as tf.Tensor;
+    gate.resolve();
+    assertEquals([value.item(), (await grad as tf.Tensor).item()], [9, 12]);
+  },
+);
+
 testOnDevices("each branch of a cond has variables of its own, and only those taken move", () => {
   using a = tf.variable(0.5);
   using b = tf.variable(-0.3);
