@@ -167,3 +167,15 @@ testOnDevices("customGrad() refuses gradients of another shape or dtype than the
     );
   }
 });
+
+testOnDevices("a function's second gradient follows what its gradient alone reads", () => {
+  const steep = tf.customGrad((x: tf.Tensor) => {
+    const factor = tf.square(tf.sin(x));
+    return { value: tf.identity(x), gradFunc: (dy: tf.Tensor) => tf.mul(dy, factor) };
+  });
+  const f = tf.function((x: tf.Tensor) => steep(x));
+  const first = (x: tf.Tensor): tf.Tensor => tf.grad((x: tf.Tensor) => f(x))(x);
+  using x = tf.scalar(0.5);
+  assertAlmostEquals(first(x).item(), Math.sin(0.5) ** 2, 1e-6);
+  assertAlmostEquals(tf.grad(first)(x).item(), Math.sin(1), 1e-6);
+});

@@ -42,6 +42,10 @@ const PLACES: Readonly<Record<string, (x: T) => T>> = {
     const f = tf.function((x: T) => endless(x));
     return tf.pyFunction((x: T) => f(x), [x], "float32");
   },
+  "a function that a body awaits": (x) => {
+    const f = tf.function((x: T) => endless(x));
+    return tf.pyFunction((x: T) => f.async(x), [x], "float32");
+  },
   "a loop with a gradient": (x) => tf.gradients(endless(x, (x) => tf.mul(x, 1.0001)), [x])[0]!,
 };
 

@@ -69,7 +69,7 @@ Deno.test("a process whose workers are refused computes in one thread", async ()
   assertEquals(text, "0 1\n75");
 });
 
-Deno.test("tensors that are dropped give their memory back, all but the latest small ones", async () => {
+Deno.test("tensors that are dropped, or kept beyond their scope, give their memory back, all but the latest small ones", async () => {
   const text = await runAlone(
     `
     import * as tf from ${WEFT};
@@ -77,10 +77,11 @@ Deno.test("tensors that are dropped give their memory back, all but the latest s
     const free = () => cpuDevice().memory().poolBytes;
     await tf.setBackend("cpu");
     tf.zeros([40_000_000]).dispose();
-    for (const [size, mayStay] of [[100, 80], [20_000, 16]]) {
+    const kept = (x) => tf.tidy(() => void tf.keep(tf.neg(x)));
+    for (const [size, mayStay, make] of [[100, 80, tf.neg], [20_000, 16, tf.neg], [20_000, 16, kept]]) {
       const x = tf.zeros([size]);
       const before = free();
-      for (let i = 0; i < 1000; i++) tf.neg(x);
+      for (let i = 0; i < 1000; i++) make(x);
       for (let i = 0; i < 20; i++) {
         gc();
         await new Promise((done) => setTimeout(done));
@@ -90,7 +91,7 @@ Deno.test("tensors that are dropped give their memory back, all but the latest s
     }`,
     "--v8-flags=--expose-gc",
   );
-  assertEquals(text, "true\ntrue");
+  assertEquals(text, "true\ntrue\ntrue");
 });
 
 Deno.test("memory() tells what the garbage collector has reclaimed, and goes on counting it", async () => {

@@ -4,6 +4,7 @@ import * as tf from "@weft/weft";
 import { assertEquals, assertInstanceOf, assertMatch, assertRejects, equal } from "@std/assert";
 import { grpcTransport, remoteTarget, Server } from "@weft/weft/distribute";
 import { testOnDevices } from "../../devices.ts";
+import { isThisProcess, serveTask } from "../../../src/engine/runtime/devices/devices.ts";
 import { errorOf, plain } from "../../script/helpers.ts";
 import { freePort, TestSession, TestTask } from "../server/cluster.ts";
 
@@ -305,4 +306,17 @@ Deno.test("a graph from a network reaches no script without a name", async () =>
     await assertRejects(() => attempt(token), tf.errors.NotFoundError, "not registered");
   }
   assertEquals(calls, 1);
+});
+
+Deno.test("a task that two servers of this process serve is here until both have ended", () => {
+  const spec = { job: "twice", task: 3 }, found: boolean[] = [];
+  const look = (): void => void found.push(isThisProcess(spec));
+  look();
+  const leave = [1, 2].map(() => serveTask("twice", 3));
+  look();
+  for (const end of leave) {
+    end();
+    look();
+  }
+  assertEquals(found, [false, true, true, false]);
 });
