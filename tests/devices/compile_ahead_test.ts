@@ -24,6 +24,11 @@ const FUNCTIONS: Readonly<Record<string, Made>> = {
     const f = tf.function((x: tf.Tensor) => tf.sum(tf.mul(g(x), tf.erf(x)), 0));
     return { f, specs: [square], args: () => [ramp()] };
   },
+  "kernels that numbers of the host choose": () => ({
+    f: tf.function((x: tf.Tensor) => tf.reverse(tf.cumsum(tf.tile(x, [2, 1]), 1), [0])),
+    specs: [square],
+    args: () => [ramp()],
+  }),
   "both branches of a condition": () => ({
     f: tf.function((x: tf.Tensor) =>
       tf.cond(tf.greater(tf.sum(x), 0), () => tf.atanh(tf.mul(x, 0.3)), () => tf.log1p(tf.abs(x)))
