@@ -1,7 +1,9 @@
 /** Elimination in a strip, and exchanges of rows as pivots demand. */
 import type { Engine, WasmFunction } from "../engine.ts";
+import type { I } from "../wasm/function_builder.ts";
 import { f64, f64x2, i32 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
+import type { Value } from "../wasm/value.ts";
 import { ROW_BYTES, WIDTH } from "./strips.ts";
 
 const HALVES = [0, 16];
@@ -22,8 +24,10 @@ export function eliminating(engine: Engine): WasmFunction {
         body();
         f.advance(p, ROW_BYTES);
       });
+    const size = (row: I, column: number): Value<"f64"> =>
+      f64x2.lane(f64x2.abs(f64x2.loadSplat(row, 8 * column)), 0);
     const search = (column: number): void => {
-      f.set(own, f64.abs(f64.load(p, 8 * column)));
+      f.set(own, size(p, column));
       f.if(f64.gt(own, most), () => {
         f.set(most, own);
         f.set(pivot, p);
@@ -33,7 +37,7 @@ export function eliminating(engine: Engine): WasmFunction {
     for (let k = 0; k < WIDTH; k++) {
       f.if(i32.gt(columns, k), () => {
         f.set(pivot, head);
-        f.set(most, f64.abs(f64.load(head, 8 * k)));
+        f.set(most, size(head, k));
         f.set(p, i32.add(head, ROW_BYTES));
         eachRow(() => search(k));
         f.store(pivots, i32.div(i32.sub(pivot, strip), ROW_BYTES), 4 * k);

@@ -78,19 +78,21 @@ function writeTile(
   const left = f.variable("i32", depth);
   const factor = (row: number, term: number): D2 =>
     f.let(f64x2.loadSplat(at, PLACES[side](row, term)));
-  const subtract = (row: number, by: D2, terms: readonly D2[]): void =>
-    sums[row].forEach((sum, h) => f.set(sum, s.nmadd(by, terms[h], sum)));
+  /** Negates by a sign in a register: engines make that of the instruction each time. */
+  const negative = (x: D2): D2 => f.let(f64x2.xor(x, s.d(-0)));
+  const add = (row: number, by: D2, terms: readonly D2[]): void =>
+    sums[row].forEach((sum, h) => f.set(sum, s.madd(by, terms[h], sum)));
   f.countDown(left, WIDTH, () => {
     for (let term = 0; term < WIDTH; term++) {
-      const terms = halves.map((h) => f.let(f64x2.load(right, h)));
-      sums.forEach((_, row) => subtract(row, factor(row, term), terms));
+      const terms = halves.map((h) => negative(f64x2.load(right, h)));
+      sums.forEach((_, row) => add(row, factor(row, term), terms));
       f.advance(right, step);
     }
     f.advance(at, termStep);
   });
   if (divides) {
     sums.forEach((row, i) => {
-      for (let term = 0; term < i; term++) subtract(i, factor(i, term), sums[term]);
+      for (let term = 0; term < i; term++) add(i, negative(factor(i, term)), sums[term]);
       f.if(divides, () => {
         const head = factor(i, i);
         row.forEach((sum) => f.set(sum, f64x2.div(sum, head)));

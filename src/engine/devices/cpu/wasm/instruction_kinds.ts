@@ -200,8 +200,6 @@ const FLOATS = {
 export interface Floats<T extends VectorType> extends Bits<T>, Instructions<T, typeof FLOATS> {
   /** `a * b + c`, fused or not, at the machine's choice. Needs relaxed SIMD. */
   readonly relaxedMadd: (a: Operand<T>, b: Operand<T>, c: Operand<T>) => Value<T>;
-  /** `c - a * b`, likewise. */
-  readonly relaxedNmadd: (a: Operand<T>, b: Operand<T>, c: Operand<T>) => Value<T>;
 }
 /** Makes them, including those of a table, from the opcodes of `abs` and of the multiply-add. */
 export function floats<T extends VectorType, Table extends Entries>(
@@ -209,12 +207,10 @@ export function floats<T extends VectorType, Table extends Entries>(
   table: Table,
   { abs, madd }: { readonly abs: number; readonly madd: number },
 ): Floats<T> & Instructions<T, Table> {
-  const ofThree = (op: number): Floats<T>["relaxedMadd"] => (...x) =>
-    new Value(type, [x.map((operand) => lift(type, operand).code), opcode(op)]);
+  const code = opcode(madd);
   return {
     ...vectors(type, table),
     ...instructions(type, FLOATS, abs),
-    relaxedMadd: ofThree(madd),
-    relaxedNmadd: ofThree(madd + 1),
+    relaxedMadd: (...x) => new Value(type, [x.map((operand) => lift(type, operand).code), code]),
   };
 }

@@ -90,7 +90,6 @@ export const f32: Numbers<"f32"> & Instructions<"f32", typeof F32> = numbers("f3
 });
 
 const F64 = {
-  abs: ["own", 0x99],
   floor: ["own", 0x9c],
   add: ["own", "own", 0xa0],
   sub: ["own", "own", 0xa1],

@@ -56,12 +56,6 @@ export class Simd {
     return this.#relaxed ? relaxedMadd(a, b, c) : add(mul(a, b), c);
   }
 
-  /** `c - a * b`. */
-  nmadd<T extends FloatType>(a: Value<T>, b: Value<T>, c: Value<T>): Value<T> {
-    const { relaxedNmadd, sub, mul } = FLOATS[a.type];
-    return this.#relaxed ? relaxedNmadd(a, b, c) : sub(c, mul(a, b));
-  }
-
   /** `c[0] + c[1] x + c[2] x² …`. `x` must be a variable. */
   poly<T extends FloatType>(x: Value<T>, c: readonly number[]): Value<T> {
     const highestFirst = c.toReversed().map((number) => this.f.constant(x.type, number));
