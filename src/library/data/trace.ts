@@ -4,6 +4,7 @@ import { describe } from "../../engine/core/convert.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { InvalidArgumentError, OpError, OutOfRangeError } from "../../engine/core/errors.ts";
 import { type Nest, refusePromise } from "../../engine/core/nest.ts";
+import type { NdArray } from "../../engine/core/nd_array.ts";
 import { withScope } from "../../engine/core/scope_context.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import { TensorSpec } from "../../engine/core/tensor_spec.ts";
@@ -17,8 +18,9 @@ import {
 } from "../../engine/runtime/functions/concrete_function.ts";
 import { runRowsOnHost, takesBatches } from "../../engine/runtime/control/lockstep.ts";
 import { tfFunction } from "../../engine/runtime/functions/function.ts";
+import { run as runFunction } from "../../engine/runtime/functions/run_body.ts";
 import { newRunContext } from "../../engine/runtime/run/run_context.ts";
-import { toHost } from "../../engine/runtime/run/run_value.ts";
+import { type RunValue, toHost } from "../../engine/runtime/run/run_value.ts";
 import { checkCallable } from "../../engine/script/script.ts";
 import { checkElement, type Element, type ElementType, takeApart } from "./element.ts";
 import type { Place } from "./source.ts";
@@ -91,10 +93,19 @@ export function traceFunction(fn: ElementFunction, input: ElementType, method: s
     }));
     const width = specs.length, inputs = rows.flatMap((row) => row.inputs);
     const out = runRowsOnHost(concrete, rows, newRunContext(place));
-    const arrays = await settled(out, inputs, (values) => toHost(values));
+    const arrays = await settled(out, inputs, readAll);
     const results = rows.map((_, k) => arrays.slice(k * width, (k + 1) * width));
     for (const result of results) checkElement(result, specs);
     return results;
+  };
+  // One element by itself, as most are, awaits nothing where its function does not.
+  const runOne: Traced["run"] = async (element, place, number) => {
+    const inputs = liveInputs(concrete, element), draws = drawsOf(place).ofElement(number);
+    const out = runFunction(concrete, inputs, newRunContext(place), { draws });
+    const arrays = out instanceof Promise ? settled(out, inputs, readAll) : toHost(out);
+    const result = arrays instanceof Promise ? await arrays : arrays;
+    checkElement(result, specs);
+    return result;
   };
   return {
     specs,
@@ -102,9 +113,13 @@ export function traceFunction(fn: ElementFunction, input: ElementType, method: s
     concrete,
     isFresh: graph.outputs.every((t) => t.op.type === "PyFunc"),
     takesBatches: takesBatches(concrete),
-    run: async (element, place, number) => (await runAll([element], place, [number]))[0],
+    run: runOne,
     runAll,
   };
+}
+
+function readAll(values: readonly RunValue[]): NdArray[] | Promise<NdArray[]> {
+  return toHost(values);
 }
 
 /** Runs `fn` on the host, as TensorFlow's pipelines run; nodes may ask for other devices. */

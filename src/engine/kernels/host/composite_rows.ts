@@ -22,6 +22,7 @@ function lengthsOf(splits: NdArray): number[] {
 /** Converts an array to a ragged tensor of equal rows: its values, then the splits of so many dimensions. */
 export function raggedOfArray(array: NdArray, raggedRank: number): NdArray[] {
   const { shape } = array;
+  if (raggedRank === 0) return [array];
   const splits = Array.from(
     { length: raggedRank },
     (_, k) => splitsOf(new Array<number>(sizeOf(shape.slice(0, k + 1))).fill(shape[k + 1])),
