@@ -18,7 +18,6 @@ import {
 } from "../../engine/runtime/functions/concrete_function.ts";
 import { runRowsOnHost, takesBatches } from "../../engine/runtime/control/lockstep.ts";
 import { tfFunction } from "../../engine/runtime/functions/function.ts";
-import { run as runFunction } from "../../engine/runtime/functions/run_body.ts";
 import { newRunContext } from "../../engine/runtime/run/run_context.ts";
 import { type RunValue, toHost } from "../../engine/runtime/run/run_value.ts";
 import { checkCallable } from "../../engine/script/script.ts";
@@ -101,7 +100,7 @@ export function traceFunction(fn: ElementFunction, input: ElementType, method: s
   // One element by itself, as most are, awaits nothing where its function does not.
   const runOne: Traced["run"] = async (element, place, number) => {
     const inputs = liveInputs(concrete, element), draws = drawsOf(place).ofElement(number);
-    const out = runFunction(concrete, inputs, newRunContext(place), { draws });
+    const out = runRowsOnHost(concrete, [{ inputs, draws }], newRunContext(place));
     const arrays = out instanceof Promise ? settled(out, inputs, readAll) : toHost(out);
     const result = arrays instanceof Promise ? await arrays : arrays;
     checkElement(result, specs);
