@@ -6,6 +6,7 @@ export interface LayerVariable {
   readonly name: string;
   readonly shape: readonly number[];
   read(): tf.Tensor;
+  write(value: tf.Tensor): unknown;
 }
 
 /** The used part of a layer of the package. */
@@ -17,8 +18,10 @@ export interface Layer {
   /** The layer or model that another applies to each step. */
   readonly layer?: Layer;
   supportsMasking: boolean;
+  trainable: boolean;
   built: boolean;
   apply(inputs: unknown, kwargs?: object): unknown;
+  getWeights(): tf.Tensor[];
   setWeights(weights: tf.Tensor[]): void;
   addWeight(...given: unknown[]): LayerVariable;
   getConfig(): Record<string, unknown>;
@@ -35,11 +38,13 @@ export interface Package {
     readonly Layer: new (config: unknown) => Layer;
     readonly RNN: { readonly prototype: { apply(inputs: unknown, kwargs?: object): unknown } };
     activation(config: { activation: unknown }): { readonly activation: Activation };
+    dense(config: { units: number }): object;
+    timeDistributed(config: { layer: object }): object;
     gru(config: { units: number }): object;
     gruCell(config: { units: number }): object;
   };
   readonly initializers: Readonly<
-    Record<"zeros" | "ones" | "glorotUniform", (config: object) => unknown>
+    Record<"zeros" | "ones" | "glorotUniform" | "truncatedNormal", (config: object) => unknown>
   >;
   readonly regularizers: { l1l2(config: unknown): unknown };
 }

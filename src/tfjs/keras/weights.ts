@@ -128,8 +128,9 @@ function partWeights(node: Hdf5Node): NdArray[] {
   const parts = node.names().filter((name) => !NO_WEIGHTS.test(name)).sort((a, b) =>
     place(a) - place(b) || a.localeCompare(b, "en", { numeric: true })
   );
-  for (const name of parts) found.push(...partWeights(node.get(name)!));
-  return found;
+  const inner = parts.flatMap((name) => partWeights(node.get(name)!));
+  // A wrapper's own weight comes after those of its layer, of which it lists some again.
+  return parts.includes("layer") ? [...inner, ...found.slice(-1)] : [...found, ...inner];
 }
 
 /** Reads the weights of a `.h5` file by the names of layers. Throws `DataLossError` where arrays are missing. */

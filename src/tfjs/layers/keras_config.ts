@@ -33,10 +33,10 @@ const OWN = new Set(
   `MultiHeadAttention Normalization Subtract GroupNormalization RMSNormalization UnitNormalization Identity EinsumDense
   UpSampling1D ZeroPadding1D Cropping1D Resizing MaskedAveragePooling1D Attention AdditiveAttention GroupQueryAttention
   GlobalAveragePooling3D GlobalMaxPooling3D SpatialDropout2D SpatialDropout3D ZeroPadding3D Cropping3D UpSampling3D DepthwiseConv1D
-  SeparableConv1D Conv1DTranspose CenterCrop CategoryEncoding Discretization AdaptiveAveragePooling1D AdaptiveAveragePooling2D
-  AdaptiveAveragePooling3D AdaptiveMaxPooling1D AdaptiveMaxPooling2D AdaptiveMaxPooling3D`.split(
-    /\s+/,
-  ),
+  SeparableConv1D Conv1DTranspose CenterCrop CategoryEncoding Discretization SpectralNormalization`
+    .split(
+      /\s+/,
+    ),
 );
 /** Activations with other names, or with a meaning that `tfjs-layers` gives to another function. */
 const ACTIVATIONS: Readonly<Record<string, string>> = {
@@ -184,9 +184,8 @@ class Writer {
       return made("KerasUpSampling2D");
     }
     if (name === "IdentityInitializer") return made("Identity");
-    return made(
-      (OWN.has(name) || /^Random[A-Z]/.test(name)) && "name" in config ? `Keras${name}` : name,
-    );
+    const isOwn = OWN.has(name) || /^(Random|Adaptive)[A-Z]/.test(name);
+    return made(isOwn && "name" in config ? `Keras${name}` : name);
   }
 
   #model(name: string, config: JsonObject, depth: number): JsonObject {

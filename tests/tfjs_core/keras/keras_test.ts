@@ -50,6 +50,7 @@ const NAMES: readonly (readonly [name: string, corrects?: boolean])[] = [
   ["sentences"],
   ["adaptive"],
   ["grouped_convolutions"],
+  ["spectral"],
 ];
 /** Models whose vocabularies lie in files of an archive: `.h5` files have none. */
 const ARCHIVES = ["learned", "sentences"];

@@ -350,9 +350,19 @@ def grouped_convolutions():
         noise(3, 9, 4), noise(3, 6, 7, 6), noise(3, 4, 3, 4, 4)]
 
 
+def spectral():
+    tokens, x = keras.Input((4,), dtype="int32"), keras.Input((6, 5, 2))
+    e = L.SpectralNormalization(L.Embedding(10, 3))(tokens)
+    y = L.SpectralNormalization(L.Conv2D(4, 3, activation="tanh"), power_iterations=3)(x)
+    y = L.SpectralNormalization(L.Dense(3, use_bias=False, kernel_initializer="zeros"))(y)
+    z = L.TimeDistributed(L.Dense(2))(L.Reshape((12, 3))(y))
+    joined = L.Concatenate()([L.Flatten()(e), L.Flatten()(z)])
+    return keras.Model([tokens, x], L.SpectralNormalization(L.Dense(2))(joined)), [words(3, 4), noise(3, 6, 5, 2)]
+
+
 # Files of Keras 2 hold no learned vocabularies.
 ARCHIVES = {"learned", "sentences"}
-MODELS = [mlp, unbuilt, cnn, branches, nested, recurrent, seq2seq, transformer, masked, crossed, activations, operations, normalized, attended, grouped, augmented, spatial, encoded, texts, learned, sentences, adaptive, grouped_convolutions]
+MODELS = [mlp, unbuilt, cnn, branches, nested, recurrent, seq2seq, transformer, masked, crossed, activations, operations, normalized, attended, grouped, augmented, spatial, encoded, texts, learned, sentences, adaptive, grouped_convolutions, spectral]
 
 
 def packed(path):

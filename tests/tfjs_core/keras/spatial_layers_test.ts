@@ -1,7 +1,7 @@
 /** Adaptive pooling and convolutions of Keras in sequential models: sizes, batches, files and what is refused. */
 
 import * as tf from "@weft/weft/tfjs-core";
-import { errors } from "@weft/weft";
+import { errors, linalg } from "@weft/weft";
 import { registerKerasLayers } from "@weft/weft/keras";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { testOnDevices } from "../../devices.ts";
@@ -199,4 +199,48 @@ Deno.test("adaptive pooling and convolutions refuse what Keras refuses", async (
   for (const [name, config, shape, error, text] of REFUSED) {
     await assertRejects(() => modelOf(name, config, shape), error, text);
   }
+});
+
+testOnDevices(
+  "SpectralNormalization trains kernels of norm 1 through files, batches and compiled steps",
+  async () => {
+    const dense = { class_name: "Dense", config: { name: "d", trainable: true, units: 4 } };
+    const model = await modelOf("SpectralNormalization", { layer: dense, power_iterations: 3 }, [
+      3,
+    ]);
+    const names = model.weights.map(({ name }: Any) => name.split("/").at(-1));
+    assertEquals(names.map((name: string) => name.replace(/_\d+$/, "")), [
+      "kernel",
+      "bias",
+      "vector_u",
+    ]);
+    assertEquals(model.trainableWeights.length, 2);
+    const x = tf.randomNormal([8, 3]), y = tf.randomNormal([8, 4]);
+    const before = await model.predict(x).data();
+    tf.test_util.expectArraysClose(await model.predict(x, { batchSize: 3 }).data(), before, 1e-5);
+    await close((await again(model)).predict(x), model.predict(x));
+    // A rate of 0 leaves what the steps themselves write.
+    model.compile({ optimizer: tf.train.sgd(0), loss: "meanSquaredError" });
+    await model.fit(x, y, { epochs: 12, batchSize: 4, verbose: 0 });
+    const [kernel] = model.getWeights() as tf.Tensor[];
+    const values = await linalg.svdvals(kernel).data();
+    tf.test_util.expectArraysClose([values[0]], [1], 1e-3);
+    const { length } = model.getWeights();
+    assertEquals((await again(model)).getWeights().length, length);
+    await close((await again(model)).predict(x), model.predict(x));
+  },
+);
+
+Deno.test("SpectralNormalization refuses layers without a kernel, and no iterations", async () => {
+  await tf.setBackend("cpu");
+  const of = (class_name: string, more: object = {}) =>
+    modelOf("SpectralNormalization", {
+      layer: { class_name, config: { name: "d", trainable: true, ...more } },
+    }, [
+      3,
+    ]);
+  await assertRejects(() => of("Flatten"), UnimplementedError, "layer d has no kernel");
+  const layer = { class_name: "Dense", config: { name: "d", trainable: true, units: 1 } };
+  const none = modelOf("SpectralNormalization", { layer, power_iterations: 0 }, [3]);
+  await assertRejects(() => none, ValueError, "layer y: powerIterations must be");
 });
