@@ -8,7 +8,6 @@ import type { HostResults } from "../../core/contract/host_op.ts";
 import { isTrainable } from "../../core/dtype.ts";
 import { resourceOf } from "../../core/graph_node.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import { whenReady } from "../../core/nest.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { FLOATS } from "../../autodiff/flow.ts";
 import { StepRecorder } from "../../autodiff/step_recorder.ts";
@@ -29,6 +28,11 @@ import { RunTape, tapeValue } from "../functions/run_tape.ts";
 import { Turns } from "../functions/turns.ts";
 import { asTensors, copyArray, releaseValue, type RunValue } from "../run/run_value.ts";
 import { EagerTensor, outsideScopes, type Owned, withOwner } from "../eager/tensor.ts";
+
+/** Options of running a function; `reads`: the inputs that {@linkcode ControlCall.run} takes from the call. */
+interface BranchOptions extends Pick<CallOptions, "host" | "draws"> {
+  readonly reads?: "kept" | "last of arguments" | "last of all";
+}
 
 /** Runs functions for one call of a control flow op, taped where a gradient is wanted. */
 export class ControlCall {
@@ -87,33 +91,42 @@ export class ControlCall {
   run(
     branch: Branch,
     args: readonly OpInput[],
-    { host, draws, reads = "kept" }: Pick<CallOptions, "host" | "draws"> & {
-      readonly reads?: "kept" | "last of arguments" | "last of all";
-    } = {},
+    options: BranchOptions = {},
   ): OpInput[] | Promise<OpInput[]> {
-    return this.call.context.inTurn(() => {
-      const inputs = this.#inputsOf(branch, args);
-      if (reads !== "kept") this.#give(reads === "last of all" ? inputs : args, inputs);
-      return this.#run(branch, inputs, { host, draws });
-    });
+    const pause = this.call.context.turn();
+    return pause === null
+      ? this.#run(branch, args, options)
+      : this.#runAfter(pause, branch, args, options);
+  }
+
+  #runAfter(
+    pause: Promise<void>,
+    branch: Branch,
+    args: readonly OpInput[],
+    options: BranchOptions,
+  ): Promise<OpInput[]> {
+    return pause.then(() => this.#run(branch, args, options));
   }
 
   /** Lets a function have the memory of tensors that are the call's, and one input each. */
   #give(tensors: readonly OpInput[], inputs: readonly OpInput[]): void {
     for (const t of tensors) {
-      if (!(t instanceof EagerTensor) || !(this.#results.has(t) || this.#given.has(t))) continue;
-      t.isGiven = inputs.indexOf(t) === inputs.lastIndexOf(t);
+      if (t instanceof NdArray || !(this.#results.has(t) || this.#given.has(t))) continue;
+      (t as EagerTensor).isGiven = inputs.indexOf(t) === inputs.lastIndexOf(t);
     }
   }
 
   #run(
     branch: Branch,
-    inputs: readonly OpInput[],
-    { host, draws = this.#draws }: Pick<CallOptions, "host" | "draws">,
+    args: readonly OpInput[],
+    { host, draws = this.#draws, reads = "kept" }: BranchOptions,
   ): OpInput[] | Promise<OpInput[]> {
-    const { context } = this.call;
-    const out = run(this.#called(branch), inputs, context, { host, draws });
-    return whenReady(out, (values) => this.#take(branch, inputs, values, host));
+    const inputs = this.#inputsOf(branch, args);
+    if (reads !== "kept") this.#give(reads === "last of all" ? inputs : args, inputs);
+    const out = run(this.#called(branch), inputs, this.call.context, { host, draws });
+    return out instanceof Promise
+      ? this.#takeAfter(out, branch, inputs, host)
+      : this.#take(branch, inputs, out, host);
   }
 
   /** Like {@linkcode ControlCall.run} up to a boundary; it waits there, and for the `late` arguments. */
@@ -158,6 +171,15 @@ export class ControlCall {
     return inputs;
   }
 
+  #takeAfter(
+    pending: Promise<RunValue[]>,
+    branch: Branch,
+    inputs: readonly OpInput[],
+    host: HostPlacing | undefined,
+  ): Promise<OpInput[]> {
+    return pending.then((values) => this.#take(branch, inputs, values, host));
+  }
+
   #take(
     branch: Branch,
     inputs: readonly OpInput[],
@@ -172,7 +194,7 @@ export class ControlCall {
   #adopt(values: readonly OpInput[]): readonly OpInput[] {
     for (const v of values) {
       if (this.#ended) releaseValue(v as RunValue);
-      else if (v instanceof EagerTensor) this.#results.add(v);
+      else if (!(v instanceof NdArray) && v instanceof EagerTensor) this.#results.add(v);
     }
     return values;
   }

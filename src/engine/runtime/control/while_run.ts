@@ -6,7 +6,6 @@ import { InvalidArgumentError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { whenReady } from "../../core/nest.ts";
 import { compatible, type PartialShape, shapeText } from "../../core/shape.ts";
-import { Tensor } from "../../core/tensor.ts";
 import { specText } from "../../core/tensor_spec.ts";
 import type { EagerTensor } from "../eager/tensor.ts";
 import { Boundary } from "../plan/boundary.ts";
@@ -149,7 +148,7 @@ class WhileRun {
   /** Throws `InvalidArgumentError` where a variable has not the shape that all iterations must have. */
   #checkShapes(): void {
     for (let i = 0; i < this.#vars.length; i++) {
-      const v = this.#vars[i], shape = v instanceof Tensor ? v.staticShape : v.shape;
+      const v = this.#vars[i], shape = v instanceof NdArray ? v.shape : v.staticShape;
       if (compatible(this.#shapes[i], shape)) continue;
       throw new InvalidArgumentError(
         `Loop variable ${i} has ${
