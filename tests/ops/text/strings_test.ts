@@ -10,6 +10,10 @@ const { strings, lookup } = tf;
 const TEXTS = ["  Hello Wörld ", "abc", "", "ÄÖ x\ty"];
 const ROWS = [["a", "b", "c"], ["d"]];
 
+/** Bytes that are no text, among others. */
+const INVALID = (): tf.Tensor =>
+  tf.tensor(new tf.NdArray("string", [2], [Uint8Array.of(0x61, 0xff, 0x62), Uint8Array.of(0x63)]));
+
 /** Calls by the names in strings.json; `x` makes a tensor, so that the call can be compiled. */
 const CALLS: Readonly<Record<keyof typeof wanted, () => tf.Tensor | tf.RaggedTensor>> = {
   "lower": () => strings.lower(TEXTS),
@@ -54,9 +58,37 @@ const CALLS: Readonly<Record<keyof typeof wanted, () => tf.Tensor | tf.RaggedTen
       tf.ragged.constant([[97, 233], [], [128512]], { dtype: "int32" }),
       "UTF-8",
     ),
+  "unicodeSplit": () => strings.unicodeSplit(["aé", "", "日本😀"], "UTF-8"),
+  "unicodeSplit scalar": () => strings.unicodeSplit("aé", "UTF-8"),
+  "unicodeSplit of invalid bytes": () => strings.unicodeSplit(INVALID(), "UTF-8"),
+  "unicodeSplit that ignores": () => strings.unicodeSplit(INVALID(), "UTF-8", { errors: "ignore" }),
+  "bytesSplit": () => strings.bytesSplit(["abc", "", "x"]),
+  "bytesSplit scalar": () => strings.bytesSplit("abc"),
+  "unicodeTranscode": () =>
+    strings.encodeBase64(strings.unicodeTranscode(["aé", "", "日"], "UTF-8", "UTF-16-BE")),
+  "unicodeTranscode that ignores": () =>
+    strings.unicodeTranscode(INVALID(), "UTF-8", "UTF-8", { errors: "ignore" }),
+  "unicodeTranscode that replaces": () =>
+    strings.unicodeTranscode(INVALID(), "UTF-8", "UTF-8", { replacementChar: 65 }),
+  "unicodeTranscode of control characters": () =>
+    strings.unicodeTranscode(["a\tb\x01"], "UTF-8", "UTF-8", { replaceControlCharacters: true }),
   "ngrams": () => strings.ngrams(tf.ragged.constant(ROWS), 2),
   "ngrams of two widths": () => strings.ngrams(tf.ragged.constant(ROWS), [1, 2], "_"),
 };
+
+Deno.test("functions of characters refuse what they cannot read", () => {
+  const { InvalidArgumentError, ValueError } = tf.errors;
+  const strict = { errors: "strict" as const };
+  assertThrows(() => strings.unicodeSplit(INVALID(), "UTF-8", strict), InvalidArgumentError);
+  const again = () => strings.unicodeTranscode(INVALID(), "UTF-8", "UTF-8", strict);
+  assertThrows(again, InvalidArgumentError, "Invalid formatting");
+  const unknown = () => strings.unicodeTranscode(["a"], "x", "UTF-8");
+  assertThrows(unknown, tf.errors.UnimplementedError, '"x"');
+  const target = () => strings.unicodeTranscode(["a"], "UTF-8", "UTF-7");
+  assertThrows(target, InvalidArgumentError, '"UTF-7"');
+  assertThrows(() => strings.bytesSplit([["a"]]), ValueError, "[1,1]");
+  assertThrows(() => strings.unicodeSplit([["a"]], "UTF-8"), ValueError, "[1,1]");
+});
 
 Deno.test("strings.split() leaves bytes that are no text as they are", () => {
   const bytes = Uint8Array.of(0xff, 0xfe, 0x61, 0x20, 0xc3);

@@ -12,7 +12,8 @@ import { RaggedTensor } from "../ragged/ragged_tensor.ts";
 import { texts } from "./text_input.ts";
 import { UnicodeDecode, UnicodeEncode } from "./unicode.ts";
 
-const UNICODE = { errors: true, replacementChar: true } as const;
+/** Names of the options of {@linkcode UnicodeOptions}. */
+export const UNICODE = { errors: true, replacementChar: true } as const;
 
 const checkUnicode = {
   unicodeDecode: optionCheck<UnicodeOptions>("strings.unicodeDecode", UNICODE),

@@ -352,3 +352,4 @@ export function ngrams(
 }
 
 export { unicodeDecode, unicodeEncode, type UnicodeOptions } from "./code_points.ts";
+export { bytesSplit, type TranscodeOptions, unicodeSplit, unicodeTranscode } from "./characters.ts";

@@ -1,10 +1,11 @@
 /** Converts strings to code points and back. Invalid bytes are split as in ICU. On the host. */
 import { UnimplementedError } from "../../core/errors.ts";
-import { defineOp, type OpDef } from "../../core/op.ts";
+import { type Attrs, defineOp, type OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { encodeString } from "../../core/text.ts";
 import { refuse, textsOf, wholeArray } from "../host/arrays.ts";
+import { defineStringMap } from "./define_string_map.ts";
 
 /** Gets each character: its code point, -1 for invalid bytes, and its first byte. */
 type Visit = (code: number, start: number) => void;
@@ -113,15 +114,10 @@ function defineDecode(name: string, hasOffsets: boolean): OpDef {
       const decode = decoderOf(attrs.input_encoding);
       const codes: number[] = [], starts: number[] = [], splits = [0];
       for (const text of textsOf(input)) {
-        decode(text, (code, start) => {
-          if (code === INVALID || (attrs.replace_control_characters && code < 0x20)) {
-            if (attrs.errors === "strict") refuse("Invalid formatting on input string");
-            if (attrs.errors === "ignore") return;
-            code = attrs.replacement_char;
-          }
+        for (const [code, start] of codesOf(text, decode, attrs)) {
           codes.push(code);
           starts.push(start);
-        });
+        }
         splits.push(codes.length);
       }
       return [
@@ -136,6 +132,20 @@ function defineDecode(name: string, hasOffsets: boolean): OpDef {
 export const UnicodeDecode: OpDef = defineDecode("UnicodeDecode", false);
 defineDecode("UnicodeDecodeWithOffsets", true);
 
+/** Reads a string's characters, where invalid bytes are replaced, left out or refused. */
+function codesOf(text: Uint8Array, decode: Decode, attrs: Attrs): [code: number, start: number][] {
+  const found: [number, number][] = [];
+  decode(text, (code, start) => {
+    if (code === INVALID || (attrs.replace_control_characters && code < 0x20)) {
+      if (attrs.errors === "strict") refuse("Invalid formatting on input string");
+      if (attrs.errors === "ignore") return;
+      code = attrs.replacement_char;
+    }
+    found.push([code, start]);
+  });
+  return found;
+}
+
 type Encode = (code: number) => readonly number[];
 
 const ENCODERS: Readonly<Record<string, Encode>> = {
@@ -149,6 +159,30 @@ const ENCODERS: Readonly<Record<string, Encode>> = {
   },
   "UTF-32-BE": (code) => [0, code >> 16, code >> 8 & 0xff, code & 0xff],
 };
+
+function encoderOf(encoding: string): Encode {
+  return ENCODERS[encoding] ?? refuse(
+    `Cannot encode strings in "${encoding}": it is none of ${Object.keys(ENCODERS)}`,
+  );
+}
+
+export const UnicodeTranscode: OpDef = defineStringMap(
+  "UnicodeTranscode",
+  {
+    attrs: [
+      "input_encoding: string",
+      "output_encoding: string",
+      'errors: string = "replace"',
+      "replacement_char: int = 65533",
+      "replace_control_characters: bool = false",
+    ],
+  },
+  (attrs) => {
+    const decode = decoderOf(attrs.input_encoding), encode = encoderOf(attrs.output_encoding);
+    return (text) =>
+      Uint8Array.from(codesOf(text, decode, attrs).flatMap(([code]) => [...encode(code)]));
+  },
+);
 
 /** Throws `InvalidArgumentError` for splits that do not part `count` values. */
 function checkSplits(splits: readonly number[], count: number): void {
@@ -177,15 +211,8 @@ export const UnicodeEncode: OpDef = defineOp({
   infer: ([, { shape }]) => [[shape?.[0] ? shape[0] - 1 : null]],
   grad: null,
   cpu: ([values, rows], _, { attrs }) => {
-    const encode = ENCODERS[attrs.output_encoding],
-      splits = Array.from(rows.data as Int32Array, Number);
-    if (encode === undefined) {
-      refuse(
-        `Cannot encode strings in "${attrs.output_encoding}": it is none of ${
-          Object.keys(ENCODERS)
-        }`,
-      );
-    }
+    const encode = encoderOf(attrs.output_encoding);
+    const splits = Array.from(rows.data as Int32Array, Number);
     checkSplits(splits, values.size);
     const codes = values.data as Int32Array;
     const bytesOf = (code: number): readonly number[] => {

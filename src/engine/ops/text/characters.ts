@@ -1,0 +1,122 @@
+/** Characters and bytes of strings: `tf.strings.unicodeSplit`, `bytesSplit` and `unicodeTranscode`. */
+import { apply1, compose } from "../../core/apply.ts";
+import { optionCheck } from "../../core/arguments.ts";
+import { ValueError } from "../../core/errors.ts";
+import { shapeText } from "../../core/shape.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { onesLike, zerosLike } from "../array/creation.ts";
+import { gather } from "../array/gather.ts";
+import { concat } from "../array/join.ts";
+import { reshape } from "../array/view.ts";
+import { raggedRange } from "../host/ragged.ts";
+import { asTensor, shapeOfInput } from "../input.ts";
+import { RaggedTensor } from "../ragged/ragged_tensor.ts";
+import { cumsum } from "../reduce/scan.ts";
+import { UNICODE, unicodeDecode, type UnicodeOptions } from "./code_points.ts";
+import { texts } from "./text_input.ts";
+import { StringLength } from "./text_ops.ts";
+import { Substr } from "./text_parts.ts";
+import { UnicodeEncode, UnicodeTranscode } from "./unicode.ts";
+
+const checkUnicode = {
+  unicodeSplit: optionCheck<UnicodeOptions>("strings.unicodeSplit", UNICODE),
+  unicodeTranscode: optionCheck<TranscodeOptions>("strings.unicodeTranscode", {
+    ...UNICODE,
+    replaceControlCharacters: true,
+  }),
+};
+
+/** Options of {@linkcode unicodeTranscode}. */
+export interface TranscodeOptions extends UnicodeOptions {
+  /** True to replace characters below a space too. Default false. */
+  readonly replaceControlCharacters?: boolean;
+}
+
+/** Writes each code point of a vector as a string. */
+function each(codes: Tensor, encoding: string): Tensor {
+  const ends = concat([[0], cumsum(onesLike(codes))], 0);
+  return apply1(UnicodeEncode, [codes, ends], { output_encoding: encoding, Tsplits: "int32" });
+}
+
+/**
+ * The characters of each string, as strings: of a scalar a vector, of a vector a ragged tensor. Follows TensorFlow
+ * `tf.strings.unicode_split`. Throws `ValueError` for other ranks.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log((tf.strings.unicodeSplit(["aé", ""], "UTF-8") as tf.RaggedTensor).toList()); // [["a", "é"], []]
+ * ```
+ */
+export function unicodeSplit(
+  input: TensorLike,
+  inputEncoding: string,
+  options: UnicodeOptions = {},
+): Tensor | RaggedTensor {
+  checkUnicode.unicodeSplit(options);
+  return compose(() => {
+    const codes = unicodeDecode(input, inputEncoding, options);
+    return codes instanceof RaggedTensor
+      ? RaggedTensor.fromRowSplits(each(codes.values as Tensor, inputEncoding), codes.rowSplits)
+      : each(codes, inputEncoding);
+  });
+}
+
+/**
+ * Writes strings of one encoding in another one, and invalid bytes as the options say. TensorFlow op `UnicodeTranscode`. Throws
+ * `InvalidArgumentError` for unknown encodings, and for invalid bytes where they are refused.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const wide = tf.strings.unicodeTranscode(["aé"], "UTF-8", "UTF-16-BE");
+ * console.log(await tf.strings.length(wide).array()); // [4]
+ * ```
+ */
+export function unicodeTranscode(
+  input: TensorLike,
+  inputEncoding: string,
+  outputEncoding: string,
+  options: TranscodeOptions = {},
+): Tensor {
+  checkUnicode.unicodeTranscode(options);
+  const { errors = "replace", replacementChar = 65533, replaceControlCharacters = false } = options;
+  return apply1(UnicodeTranscode, [texts(input, "unicodeTranscode")], {
+    input_encoding: inputEncoding,
+    output_encoding: outputEncoding,
+    errors,
+    replacement_char: replacementChar,
+    replace_control_characters: replaceControlCharacters,
+  });
+}
+
+/**
+ * The bytes of each string, as strings: of a scalar a vector, of a vector a ragged tensor. Follows TensorFlow
+ * `tf.strings.bytes_split`. Throws `ValueError` for other ranks.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log((tf.strings.bytesSplit(["ab", ""]) as tf.RaggedTensor).toList()); // [["a", "b"], []]
+ * ```
+ */
+export function bytesSplit(input: TensorLike): Tensor | RaggedTensor {
+  return compose(() => {
+    const given = texts(input, "bytesSplit"), known = shapeOfInput(given);
+    if (known === null || known.length > 1) {
+      throw new ValueError(
+        `Cannot split strings of shape ${shapeText(known)}: wanted a scalar or a vector`,
+      );
+    }
+    const rows = known.length === 0 ? reshape(asTensor(given), [1]) : asTensor(given);
+    const lengths = apply1(StringLength, [rows], { unit: "BYTE" });
+    const { rtNestedSplits: splits, rtDenseValues: places } = raggedRange(
+      zerosLike(lengths),
+      lengths,
+      onesLike(lengths),
+    );
+    const row = RaggedTensor.fromRowSplits(places, splits).valueRowIds();
+    const bytes = apply1(Substr, [gather(rows, row), places, onesLike(row)]);
+    return known.length === 0 ? bytes : RaggedTensor.fromRowSplits(bytes, splits);
+  });
+}
