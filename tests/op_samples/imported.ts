@@ -31,6 +31,15 @@ const scalar = (value: number): NdArray => new NdArray("float32", [], Float32Arr
 export const IMPORTED: SampleTable = {
   EncodeBase64: [sample([words]), sample([words], { pad: true })],
   DecodeBase64: [sample([texts("-_8=", "YWJj", "")])],
+  UnicodeTranscode: [
+    sample([words], { input_encoding: "UTF-8", output_encoding: "UTF-16-BE" }),
+    sample([words], {
+      input_encoding: "US-ASCII",
+      output_encoding: "UTF-8",
+      errors: "ignore",
+      replace_control_characters: true,
+    }),
+  ],
   UnicodeEncode: [
     sample([ints(104, 233, -1), wide([3], [0, 2, 3])], { output_encoding: "UTF-8" }),
     sample([ints(104, 0x1f600), ints(0, 0, 2)], { output_encoding: "UTF-16-BE", Tsplits: "int32" }),
