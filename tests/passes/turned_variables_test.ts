@@ -1,6 +1,8 @@
 /** Transposed variables in segments: kernels keep them in their own layout until the variable changes. */
 import * as tf from "@weft/weft";
 import { assertEquals, assertThrows } from "@std/assert";
+import type { DeviceBuffer } from "../../src/engine/core/device.ts";
+import type { VariableState } from "../../src/engine/runtime/variables/variable_state.ts";
 import { testOnDevices } from "../devices.ts";
 import { noise } from "../ops/values.ts";
 import { assertClose } from "../tf/close.ts";
@@ -171,4 +173,18 @@ testOnDevices("an error beside a kept filter frees what was made", async (device
       return tf.gather(tf.exp(y), good, 1);
     });
   assertClose(await y.array(), await wanted.array(), 1e-5, "result");
+});
+
+testOnDevices("a form of a variable is left out where memory is short, and other errors are told", () => {
+  using w = tf.variable(filled([4, 3], 2));
+  const state = w.resource as VariableState, spec = { dtype: "float32", shape: [4, 3] } as const;
+  const failing = (error: Error) => (): DeviceBuffer | undefined =>
+    state.form({
+      ...{ key: error.message, input: 1, spec, run: () => [] },
+      make: () => {
+        throw error;
+      },
+    });
+  assertEquals(failing(new tf.errors.ResourceExhaustedError("no room"))(), undefined);
+  assertThrows(failing(new tf.errors.InternalError("a fault")), tf.errors.InternalError, "a fault");
 });
