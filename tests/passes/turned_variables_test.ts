@@ -175,16 +175,23 @@ testOnDevices("an error beside a kept filter frees what was made", async (device
   assertClose(await y.array(), await wanted.array(), 1e-5, "result");
 });
 
-testOnDevices("a form of a variable is left out where memory is short, and other errors are told", () => {
-  using w = tf.variable(filled([4, 3], 2));
-  const state = w.resource as VariableState, spec = { dtype: "float32", shape: [4, 3] } as const;
-  const failing = (error: Error) => (): DeviceBuffer | undefined =>
-    state.form({
-      ...{ key: error.message, input: 1, spec, run: () => [] },
-      make: () => {
-        throw error;
-      },
-    });
-  assertEquals(failing(new tf.errors.ResourceExhaustedError("no room"))(), undefined);
-  assertThrows(failing(new tf.errors.InternalError("a fault")), tf.errors.InternalError, "a fault");
-});
+testOnDevices(
+  "a form of a variable is left out where memory is short, and other errors are told",
+  () => {
+    using w = tf.variable(filled([4, 3], 2));
+    const state = w.resource as VariableState, spec = { dtype: "float32", shape: [4, 3] } as const;
+    const failing = (error: Error) => (): DeviceBuffer | undefined =>
+      state.form({
+        ...{ key: error.message, input: 1, spec, run: () => [] },
+        make: () => {
+          throw error;
+        },
+      });
+    assertEquals(failing(new tf.errors.ResourceExhaustedError("no room"))(), undefined);
+    assertThrows(
+      failing(new tf.errors.InternalError("a fault")),
+      tf.errors.InternalError,
+      "a fault",
+    );
+  },
+);
