@@ -14,6 +14,8 @@ export interface EagerStyleParts {
   readonly batch: Batch | null;
 }
 
+const NOTHING: readonly OpInput[] = [];
+
 /** A call of an eager-style body, of which a kind says how its results are made. */
 export abstract class EagerStyleCall<R> implements BodyUse<R>, EagerStyleParts {
   readonly script: Script;
@@ -22,8 +24,8 @@ export abstract class EagerStyleCall<R> implements BodyUse<R>, EagerStyleParts {
   /** Owns the body's tensors. */
   readonly body: BodyCall;
   /** The call's handles on the inputs. */
-  given: readonly OpInput[] = [];
-  values: readonly unknown[] = [];
+  given: readonly OpInput[] = NOTHING;
+  values: readonly unknown[] = NOTHING;
 
   constructor({ script, site, batch }: EagerStyleParts, body: BodyCall) {
     this.script = script;
