@@ -37,6 +37,8 @@ const ELSEWHERE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "docs/models.md": {
     'import * as tf from "@weft/weft";':
       "tests/documents/printed_test.ts runs it beside models of these names",
+    'import * as tf from "@tensorflow/tfjs-core";':
+      "wants the overrides; tests/tfjs_core/keras/text_layers_test.ts runs it over this library's core",
     'import * as tfl from "@tensorflow/tfjs-layers";':
       "asks an address that is an example; tests/tfjs_core/keras/keras_test.ts loads files by these calls",
   },

@@ -7,6 +7,7 @@ import { assert, assertEquals } from "@std/assert";
 import { testOnDevices } from "../../devices.ts";
 import { effort } from "../../effort.ts";
 import type { Any } from "../../script/helpers.ts";
+import { blocksOf } from "../../../tools/doc_test.ts";
 import { tfjsPackages } from "../../../tools/tfjs_packages.ts";
 
 const { tfl } = await tfjsPackages();
@@ -50,6 +51,17 @@ async function same(found: tf.Tensor, wanted: Any, what: string): Promise<void> 
     tf.test_util.expectArraysClose([array].flat(3) as number[], [wanted].flat(3), 1e-5);
   }
 }
+
+testOnDevices("the guide's model of words predicts from texts", async () => {
+  const first = 'import * as tf from "@tensorflow/tfjs-core";';
+  const [{ text }] = blocksOf("docs/models.md").filter((block) => block.text.startsWith(first));
+  const body = text.replaceAll(/^import .*$/gm, "").replace("classifier.predict", "return $&");
+  const AsyncFunction = (async () => {}).constructor as FunctionConstructor;
+  await scoped(async () => {
+    const found = await new AsyncFunction("tf", "tfl", "kerasLayers", body)(tf, tfl, kerasLayers);
+    assertEquals(found.shape, [1, 1]);
+  });
+});
 
 /** Saves a model, through the text of a file. */
 async function saved(model: Any): Promise<Any> {
