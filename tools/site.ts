@@ -29,9 +29,11 @@ const ENTRIES = [
   ...["reading/reference", "reading/ops", "models/models", "models/models_worker", "home/index"],
 ];
 
-/** Modules in which ops of texts, files and debugging are found, and by which graphs write themselves. */
-const UNUSED =
-  /\/graph_def\/graph_def\.ts$|\/engine\/ops\/(text|signal)\/|\/library\/(io|debugging)\//;
+/** Modules in which ops of texts, systems, files and debugging are found, and by which graphs write themselves. */
+const UNUSED = RegExp(
+  "/graph_def/graph_def\\.ts$|/engine/ops/(text|signal)/|/library/(io|debugging)/" +
+    "|/engine/ops/linalg/(decompositions|matrix_functions|solve|tridiagonal)\\.ts$",
+);
 
 /**
  * Pages that load what they name: each is built by itself, for of what several name all would load everything. `never` are modules that it
