@@ -101,24 +101,31 @@ export function totals(): Record<string, number> {
   return { numTensors, numBytes, numDataBuffers, registeredScripts, liveTapes };
 }
 
-/** Asserts that `fn` leaves no tensor, tape or registered script behind. */
-export async function assertFlat(fn: () => unknown): Promise<void> {
-  await assertFlatAfter(0, fn);
+/** Asserts that `fn` leaves no tensor, tape or registered script behind, or nothing of what `counts` tells. */
+export async function assertFlat(
+  fn: () => unknown,
+  counts: () => Record<string, number> = totals,
+): Promise<void> {
+  await assertFlatAfter(0, fn, counts);
 }
 
 /** Asserts as {@linkcode assertFlat} does, of a run whose last turn may end after it: in as many turns of the event loop as that takes. */
 export async function assertFlatLater(fn: () => unknown): Promise<void> {
-  await assertFlatAfter(2000, fn);
+  await assertFlatAfter(2000, fn, totals);
 }
 
-async function assertFlatAfter(turns: number, fn: () => unknown): Promise<void> {
+async function assertFlatAfter(
+  turns: number,
+  fn: () => unknown,
+  counts: () => Record<string, number>,
+): Promise<void> {
   for (let tries = 3; tries > 0; tries--) {
-    const before = totals();
+    const before = counts();
     await fn();
-    let after = totals();
+    let after = counts();
     for (let turn = 0; turn < turns && isLarger(after, before); turn++) {
       await new Promise((resolve) => setTimeout(resolve));
-      after = totals();
+      after = counts();
     }
     // The collector frees what earlier tests left, whenever it likes: such a count says nothing.
     if (tries > 1 && isLarger(before, after)) continue;

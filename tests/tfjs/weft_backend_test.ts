@@ -6,7 +6,7 @@ import * as tfl from "@tensorflow/tfjs-layers";
 import "@tensorflow/tfjs-backend-cpu";
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { type TestDevice, testOnDevices } from "../devices.ts";
-import { totals } from "../script/helpers.ts";
+import { assertFlat as assertFlatIn, totals } from "../script/helpers.ts";
 tfjs.enableProdMode();
 
 /** Registers a test for each device, with TensorFlow.js on our backend. */
@@ -20,13 +20,10 @@ function testOnWeft(name: string, fn: (device: TestDevice) => void | Promise<voi
 
 /** Asserts that `fn` leaves nothing behind in either library. */
 async function assertFlat(fn: () => unknown): Promise<void> {
-  const counts = () => {
+  await assertFlatIn(fn, () => {
     const { numTensors, numDataBuffers } = tfjs.memory();
     return { ...totals(), tfjsTensors: numTensors, tfjsBuffers: numDataBuffers };
-  };
-  const before = counts();
-  await fn();
-  assertEquals(counts(), before);
+  });
 }
 
 testOnWeft("kernels of TensorFlow.js run on our device", async (device) => {

@@ -86,6 +86,15 @@ Deno.test("functions of characters refuse what they cannot read", () => {
   assertThrows(unknown, tf.errors.UnimplementedError, '"x"');
   const target = () => strings.unicodeTranscode(["a"], "UTF-8", "UTF-7");
   assertThrows(target, InvalidArgumentError, '"UTF-7"');
+  const odd = { errors: "odd" as "strict" };
+  for (
+    const call of [
+      () => strings.unicodeDecode("a", "UTF-8", odd),
+      () => strings.unicodeEncode([97], "UTF-8", odd),
+      () => strings.unicodeSplit("a", "UTF-8", odd),
+      () => strings.unicodeTranscode("a", "UTF-8", "UTF-8", odd),
+    ]
+  ) assertThrows(call, ValueError, "errors must be strict, replace, ignore, received odd");
   assertThrows(() => strings.bytesSplit([["a"]]), ValueError, "[1,1]");
   assertThrows(() => strings.unicodeSplit([["a"]], "UTF-8"), ValueError, "[1,1]");
 });

@@ -67,8 +67,8 @@ function inOrder(x: Tensor, order: Tensor, lu: Tensor): Tensor {
  */
 export function luSolve(lowerUpper: TensorLike, p: TensorLike, rhs: TensorLike): Tensor {
   return compose(() => {
-    const names = ["lowerUpper", "rhs"] as const;
-    const [lu, b] = toMatchingInputs(lowerUpper, rhs, "linalg.luSolve", [...names]).map(asTensor);
+    const names: [string, string] = ["lowerUpper", "rhs"];
+    const [lu, b] = toMatchingInputs(lowerUpper, rhs, "linalg.luSolve", names).map(asTensor);
     const rank = b.staticShape?.length;
     if (rank !== undefined && rank < 2) {
       throw new ValueError(

@@ -1,7 +1,7 @@
 /** Matrices of three diagonals, part of the namespace `tf.linalg`: tridiagonalMatmul, tridiagonalSolve. */
 import { apply1, compose } from "../../core/apply.ts";
 import { optionCheck, wantList, wrongArgument } from "../../core/arguments.ts";
-import { ValueError } from "../../core/errors.ts";
+import { UnimplementedError, ValueError } from "../../core/errors.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import { compatible, mergeShapes, type PartialShape, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
@@ -97,7 +97,9 @@ const TridiagonalSolve: OpDef = defineOp({
   attrs: ["partial_pivoting: bool = true", "perturb_singular: bool = false", FLOATS],
   infer: ([diagonals, rhs], { perturb_singular }) => {
     if (perturb_singular) {
-      throw new ValueError("Cannot apply TridiagonalSolve: perturb_singular is not supported");
+      throw new UnimplementedError(
+        "Cannot apply TridiagonalSolve: perturb_singular is not supported",
+      );
     }
     return [solutionShape(diagonals.shape, rhs.shape)];
   },

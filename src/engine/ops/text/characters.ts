@@ -12,7 +12,7 @@ import { raggedRange } from "../host/ragged.ts";
 import { asTensor, shapeOfInput } from "../input.ts";
 import { RaggedTensor } from "../ragged/ragged_tensor.ts";
 import { cumsum } from "../reduce/scan.ts";
-import { UNICODE, unicodeDecode, type UnicodeOptions } from "./code_points.ts";
+import { errorsOf, UNICODE, unicodeDecode, type UnicodeOptions } from "./code_points.ts";
 import { texts } from "./text_input.ts";
 import { StringLength } from "./text_ops.ts";
 import { Substr } from "./text_parts.ts";
@@ -80,11 +80,11 @@ export function unicodeTranscode(
   options: TranscodeOptions = {},
 ): Tensor {
   checkUnicode.unicodeTranscode(options);
-  const { errors = "replace", replacementChar = 65533, replaceControlCharacters = false } = options;
+  const { replacementChar = 65533, replaceControlCharacters = false } = options;
   return apply1(UnicodeTranscode, [texts(input, "unicodeTranscode")], {
     input_encoding: inputEncoding,
     output_encoding: outputEncoding,
-    errors,
+    errors: errorsOf(options, "unicodeTranscode"),
     replacement_char: replacementChar,
     replace_control_characters: replaceControlCharacters,
   });

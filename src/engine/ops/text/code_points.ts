@@ -15,6 +15,16 @@ import { UnicodeDecode, UnicodeEncode } from "./unicode.ts";
 /** Names of the options of {@linkcode UnicodeOptions}. */
 export const UNICODE = { errors: true, replacementChar: true } as const;
 
+const ERRORS: readonly unknown[] = ["strict", "replace", "ignore"];
+
+/** Reads the treatment of invalid bytes. Throws `ValueError` for an unknown one. */
+export function errorsOf({ errors = "replace" }: UnicodeOptions, fn: string): string {
+  if (ERRORS.includes(errors)) return errors;
+  throw new ValueError(
+    `strings.${fn}(): errors must be ${ERRORS.join(", ")}, received ${String(errors)}`,
+  );
+}
+
 const checkUnicode = {
   unicodeDecode: optionCheck<UnicodeOptions>("strings.unicodeDecode", UNICODE),
   unicodeEncode: optionCheck<UnicodeOptions>("strings.unicodeEncode", UNICODE),
@@ -44,7 +54,7 @@ export function unicodeDecode(
   options: UnicodeOptions = {},
 ): Tensor | RaggedTensor {
   checkUnicode.unicodeDecode(options);
-  const { errors = "replace", replacementChar = 65533 } = options;
+  const { replacementChar = 65533 } = options, errors = errorsOf(options, "unicodeDecode");
   return compose(() => {
     const given = texts(input, "unicodeDecode"), known = shapeOfInput(given);
     if (known === null || known.length > 1) {
@@ -79,7 +89,7 @@ export function unicodeEncode(
   options: UnicodeOptions = {},
 ): Tensor {
   checkUnicode.unicodeEncode(options);
-  const { errors = "replace", replacementChar = 65533 } = options;
+  const { replacementChar = 65533 } = options, errors = errorsOf(options, "unicodeEncode");
   const attrs = { output_encoding: outputEncoding, errors, replacement_char: replacementChar };
   return compose(() => {
     if (input instanceof RaggedTensor) {
