@@ -158,7 +158,7 @@ const MISTAKES: Readonly<Record<string, readonly [() => unknown, string, ...stri
   "reading in a graph": [
     () => graphWith(() => tf.placeholder("float32", []).dataSync()),
     "OperatorNotAllowedInGraphError",
-    "it is a symbolic tensor and has no value, run it with Session.run",
+    "it is symbolic, so it has no value before the graph runs; return it",
   ],
   "JavaScript's if in a function": [
     () => tf.function((a: Untyped) => (a > 0 ? a : tf.neg(a)))(tf.scalar(1)),

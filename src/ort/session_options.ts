@@ -1,5 +1,6 @@
 /** Options of sessions: checks, and files of external data. */
 import { Error } from "../engine/core/throwing/builtin_errors.ts";
+import { placeOf } from "../library/io/files.ts";
 import type { FileSource } from "../library/io/source.ts";
 import type { DataLocation } from "./tensor_types.ts";
 import type { SessionOptions } from "./session_types.ts";
@@ -52,15 +53,4 @@ export async function externalFiles(
 async function bytesOf(data: Uint8Array | ArrayBuffer | Blob): Promise<Uint8Array> {
   if (data instanceof Uint8Array) return data;
   return new Uint8Array(data instanceof Blob ? await data.arrayBuffer() : data);
-}
-
-/** Returns a path or a URL; in pages a path is relative to the page. */
-export function placeOf(path: string): string {
-  const { process, location } = globalThis as {
-    process?: { readonly versions?: { readonly node?: string } };
-    location?: { readonly href: string };
-  };
-  const isPath = !/^[a-z][a-z\d+.-]+:/i.test(path);
-  if (!isPath || process?.versions?.node !== undefined || location === undefined) return path;
-  return new URL(path, location.href).href;
 }

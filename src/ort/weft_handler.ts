@@ -14,7 +14,8 @@ import type { OnnxModel, OnnxValue } from "../onnx/model.ts";
 import type { OnnxOutputs } from "../onnx/variant.ts";
 import { openModel } from "../onnx/open_model.ts";
 import { dtypeOfType } from "./element_types.ts";
-import { checkOptions, externalFiles, outputLocation, placeOf } from "./session_options.ts";
+import { placeOf } from "../library/io/files.ts";
+import { checkOptions, externalFiles, outputLocation } from "./session_options.ts";
 import type {
   Backend,
   FeedsType,

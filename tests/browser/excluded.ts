@@ -28,6 +28,7 @@ export const EXCLUDED: Readonly<Record<string, string>> = {
   "tests/script/upstream/recipe_test.ts": "starts a server, and pages have no sockets",
   "tests/script/upstream/collected_test.ts": "starts processes that collect garbage",
   "tests/shaders_test.ts": "tests our tools",
+  "tests/io/served_files_test.ts": "starts a server, and pages have no sockets",
   "tests/ort/": "installs packages from npm, and has onnxruntime-web as Deno wants it",
   "tests/tfjs_core/": "bundles packages from npm, starts servers and compilers",
   "tests/tools_test.ts": "tests our tools",

@@ -137,7 +137,7 @@ Deno.test("toSvg() writes names as text, of functions too, and boxes that do not
     inputSignature: [tf.TensorSpec([2], "float32")],
   });
   assertStringIncludes(tf.toDot(f), "Neg");
-  assertThrows(() => tf.toSvg(3 as unknown as tf.Graph), TypeError, "received number");
+  assertThrows(() => tf.toSvg(3 as unknown as tf.Graph), TypeError, "Argument 'graph' passed to 'toSvg' must be");
   assertThrows(() => tf.toDot(g, { feed: [] } as never), TypeError);
 });
 
@@ -292,4 +292,24 @@ export const texts = [tf.tensor([1, 2]), tf.variable([3], true, "v"), new tf.NdA
 Deno.test("console.log() of a dataset is its text", () => {
   const d = tf.data.range(0, 3);
   assertEquals(Deno.inspect(d), String(d));
+});
+
+Deno.test("summary(), toDot() and toSvg() show the trace of a function's last call", () => {
+  const f = tf.function((x: tf.Tensor, scale: number) => tf.mul(tf.neg(x), scale));
+  const uncalled = tf.function((x: tf.Tensor, scale: number) => tf.mul(x, scale));
+  assertThrows(() => tf.summary(uncalled), TypeError, "it wants 2 arguments; call it, or give");
+  assertThrows(() => uncalled.getConcreteFunction(), TypeError, "Cannot trace __inference_");
+  f(tf.ones([2]), 1);
+  f(tf.ones([3]), 1);
+  assertStringIncludes(tf.summary(f), "Neg    Neg          float32[3]");
+  f(tf.ones([2]), 1);
+  assertStringIncludes(tf.summary(f), "Neg    Neg          float32[2]");
+  assertStringIncludes(tf.toDot(f), "Neg");
+  assertStringIncludes(tf.toSvg(f), "Neg");
+  assertEquals(f.traceCount, 2);
+  const optional = tf.function((x?: tf.Tensor) => tf.neg(x ?? tf.ones([4])));
+  assertStringIncludes(tf.summary(optional), "float32[4]");
+  assertEquals(f.graph, f.getConcreteFunction(tf.TensorSpec([2]), 1).graph);
+  assertThrows(() => tf.summary(tf.ones([2]) as never), TypeError, "a tf.Graph or a tf.function");
+  assertThrows(() => tf.toSvg(null as never), TypeError, "but got null");
 });

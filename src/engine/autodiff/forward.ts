@@ -4,7 +4,7 @@
  */
 import { counted, showAs } from "../core/arrays/shown.ts";
 import { compose } from "../core/apply.ts";
-import { wantFunction } from "../core/arguments.ts";
+import { wantFunction, wrongArgument } from "../core/arguments.ts";
 import { describe } from "../core/convert.ts";
 import { DTYPES, isFloating } from "../core/dtype.ts";
 import { ValueError } from "../core/errors.ts";
@@ -43,6 +43,9 @@ export class ForwardAccumulator implements Disposable {
 
   /** Begins to follow what is computed from these primals: a tensor, or a nest of them, with tangents in the same nest. */
   constructor(primals: Nest<Tensor>, tangents: Nest<TensorLike>) {
+    if (!(primals instanceof Tensor) && !isNested(primals)) {
+      throw wrongArgument(primals, "primals", "ForwardAccumulator", "a tensor, or a nest of them");
+    }
     this.#primals = flatten(primals);
     this.#tangents = tangentsOf(primals, tangents, "ForwardAccumulator");
     this.#tape = new GradientTape({ persistent: true, watchAccessedVariables: false });

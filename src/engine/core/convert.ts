@@ -159,6 +159,9 @@ function inferDType(leaves: readonly unknown[]): DType {
       return "string";
   }
   if (v instanceof Uint8Array) return "string";
+  if (typeof v === "object" && v !== null && "isSymbolic" in v) {
+    throw new TypeError("Cannot convert a list of tensors to a tensor: tf.stack() makes one of it");
+  }
   throw new TypeError(
     `Cannot convert ${
       describe(v)

@@ -177,7 +177,9 @@ export function asDType(value: unknown): DType {
   const d = typeof value === "string" ? byName.get(value) : undefined;
   if (d === undefined) {
     throw new TypeError(
-      `Cannot convert the argument \`type_value\`: ${show(value)} to a TensorFlow DType`,
+      `Cannot convert the argument \`type_value\`: ${show(value)} to a TensorFlow DType: wanted ${
+        Object.keys(DTYPES).map((name) => `"${name}"`).join(", ")
+      }`,
     );
   }
   return d;

@@ -1,4 +1,5 @@
 /** Partial and concrete shapes: merging, broadcasting, strides, text. */
+import { TypeError } from "./throwing/builtin_errors.ts";
 import { ValueError } from "./errors.ts";
 
 /** A fully known shape. */
@@ -162,8 +163,15 @@ export function broadcastStrides(shape: Shape, to: Shape): number[] {
   return to.map((_, i) => (i < lead || shape[i - lead] === 1 ? 0 : own[i - lead]));
 }
 
-/** Returns an axis counted from the front. Throws `ValueError` where it is outside `[-rank, rank)`. */
+/**
+ * Returns an axis counted from the front. Throws `ValueError` where it is outside `[-rank, rank)`, `TypeError` where it is no number.
+ */
 export function normalizeAxis(axis: number, rank: number): number {
+  if (typeof axis !== "number") {
+    throw new TypeError(
+      `Invalid axis: wanted an integer in the range [${-rank}, ${rank}) in its place, received a value of type ${typeof axis}`,
+    );
+  }
   if (!Number.isInteger(axis) || axis < -rank || axis >= rank) {
     throw new ValueError(
       `Invalid axis ${dimText(axis)}: it must be in the range [${-rank}, ${rank})`,

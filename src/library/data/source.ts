@@ -4,6 +4,7 @@
  */
 import { counter } from "../../engine/core/collections/counter.ts";
 import { ValueError } from "../../engine/core/errors.ts";
+import { describe } from "../../engine/core/text.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import type { DrawCounts } from "../../engine/ops/random/state.ts";
 import type { RunLimit } from "../../engine/runtime/run/run_context.ts";
@@ -167,7 +168,9 @@ export function outcomeOf(compute: () => Element): Outcome {
 export function checkCount(value: unknown, what: string, least: number): number {
   if (typeof value === "number" && Number.isInteger(value) && value >= least) return value;
   throw new ValueError(
-    `Cannot take ${what} = ${String(value)}: wanted an integer of at least ${least}`,
+    `Cannot take ${what} = ${
+      typeof value === "number" ? value : describe(value)
+    }: wanted an integer of at least ${least}`,
   );
 }
 

@@ -2,30 +2,22 @@
 import { shapeText } from "../../engine/core/shape.ts";
 import { Graph } from "../../engine/graph/graph.ts";
 import type { Operation } from "../../engine/graph/operation.ts";
-import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
+import { wrongArgument } from "../../engine/core/arguments.ts";
+import { Tensor } from "../../engine/core/tensor.ts";
 
 /**
- * A value with a graph: a graph, a `tf.function` with an `inputSignature`, or a body that `getConcreteFunction()`
- * returned.
+ * A value with a graph: a graph, a `tf.function` that was called or has an `inputSignature`, or a body that
+ * `getConcreteFunction()` returned.
  */
-export type Drawable = Graph | { readonly graph: unknown } | {
-  getConcreteFunction(): { readonly graph: unknown };
-};
+export type Drawable = Graph | { readonly graph: unknown };
 
 /** Returns the graph of a drawable value. Throws `TypeError` for a value without a graph. */
 export function graphOf(x: Drawable, fn: string): Graph {
-  const source = typeof x === "function" && "getConcreteFunction" in x
-    ? (x as { getConcreteFunction(): { readonly graph: unknown } }).getConcreteFunction()
-    : x;
-  const graph = source instanceof Graph
-    ? source
-    : (source as { readonly graph?: unknown } | null)?.graph;
+  const graph = x instanceof Graph || x instanceof Tensor
+    ? x
+    : (x as { readonly graph?: unknown } | null | undefined)?.graph;
   if (graph instanceof Graph) return graph;
-  throw new TypeError(
-    `Cannot show this with ${fn}: wanted a tf.Graph or what getConcreteFunction() returns, received ${
-      x === null ? "null" : typeof x
-    }`,
-  );
+  throw wrongArgument(x, "graph", fn, "a tf.Graph or a tf.function that was called");
 }
 
 export function isScript({ type }: Operation): boolean {

@@ -1,8 +1,9 @@
 /** ByteStream: bytes of a path, a URL, a blob or an array, read piece by piece, decompressed on the way. */
 import { describe } from "../../engine/core/convert.ts";
-import { DataLossError, NotFoundError, ValueError } from "../../engine/core/errors.ts";
+import { DataLossError, NotFoundError, UnavailableError, ValueError } from "../../engine/core/errors.ts";
 import { type Bytes, concatBytes } from "./bytes.ts";
 import { fileChunks } from "./file_system.ts";
+import { fetched, isFetched, placeOf } from "./files.ts";
 
 /** A source of bytes: a path, a URL, a `Blob` or `File`, or bytes themselves. */
 export type ByteSource = string | URL | Blob | Uint8Array;
@@ -33,14 +34,13 @@ async function* chunksOf(source: ByteSource, start: number): AsyncGenerator<Uint
   if (source instanceof Uint8Array) {
     if (start < source.length) yield source.subarray(start);
   } else if (source instanceof Blob) yield* streamed(source.slice(start).stream(), 0);
-  else if (/^(https?|data|blob):/i.test(String(source))) {
-    const response = await fetch(source);
-    if (!response.ok) {
-      await response.body?.cancel();
-      throw new NotFoundError(`Cannot read ${source}: the server answered ${response.status}`);
-    }
-    if (response.body) yield* streamed(response.body, start);
-  } else yield* fileChunks(source, start);
+  else {
+    const place = placeOf(String(source));
+    if (isFetched(place)) {
+      const { body } = await fetched(place);
+      if (body) yield* streamed(body, start);
+    } else yield* fileChunks(source, start);
+  }
 }
 
 /** Yields the pieces of a stream after its first bytes. */
@@ -80,7 +80,7 @@ async function* decompressed(
   try {
     yield* streamed(packed.pipeThrough(new DecompressionStream(format)), skip);
   } catch (error) {
-    if (error instanceof NotFoundError) throw error;
+    if (error instanceof NotFoundError || error instanceof UnavailableError) throw error;
     throw new DataLossError(
       `Cannot decompress ${sourceName(source)}: its ${format} data are broken or cut off`,
       { cause: error },

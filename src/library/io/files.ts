@@ -1,10 +1,11 @@
-/** Reading whole files, in Deno and in Node; paths, and errors of file systems. */
+/** Reading whole files, in Deno and in Node; paths and URLs, and errors of file systems and servers. */
 import { describe } from "../../engine/core/text.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import {
   FailedPreconditionError,
   NotFoundError,
   PermissionDeniedError,
+  UnavailableError,
   UnimplementedError,
 } from "../../engine/core/errors.ts";
 
@@ -18,18 +19,50 @@ interface WholeFiles {
  * as in browsers.
  */
 export async function nodeFiles<T>(): Promise<T> {
-  const { process } = globalThis as { process?: { getBuiltinModule?(name: string): unknown } };
+  const { process } = globalThis as {
+    process?: { getBuiltinModule?(name: string): unknown; versions?: { readonly node?: string } };
+  };
   const name = "node:fs/promises";
   const builtin = process?.getBuiltinModule?.(name) as T | undefined;
   if (builtin) return builtin;
-  try {
+  // A page would ask its server for such a module, and write to the console that there is none.
+  if (process?.versions?.node !== undefined) {
     return await import(/* webpackIgnore: true */ /* @vite-ignore */ name) as T;
-  } catch (cause) {
-    throw new UnimplementedError(
-      "Cannot use paths here: this runtime has no files, pass URLs, blobs or bytes instead",
-      { cause },
-    );
   }
+  throw new UnimplementedError(
+    "Cannot use files here: this runtime has none; read URLs, blobs or bytes, and write bytes, as tf.io.serializeVariables() does",
+  );
+}
+
+/** Returns a path or a URL; in pages a path is relative to the page. */
+export function placeOf(path: string): string {
+  const { process, location } = globalThis as {
+    process?: { readonly versions?: { readonly node?: string } };
+    location?: { readonly href: string };
+  };
+  const isPath = !/^[a-z][a-z\d+.-]+:/i.test(path);
+  if (!isPath || process?.versions?.node !== undefined || location === undefined) return path;
+  return URL.canParse(path, location.href) ? new URL(path, location.href).href : path;
+}
+
+/** Returns true for what is fetched, and not read from the files of this machine. */
+export function isFetched(place: string): boolean {
+  return /^(https?|data|blob):/i.test(place);
+}
+
+/**
+ * Fetches a file. Rejects with `NotFoundError` where the server has no such file, `UnavailableError` where it does not answer, with the
+ * signal's reason once it is aborted.
+ */
+export async function fetched(url: URL | string, init: RequestInit = {}): Promise<Response> {
+  const response = await fetch(url, init).catch((cause) => {
+    init.signal?.throwIfAborted();
+    const { message, cause: deeper } = cause as { message: string; cause?: { message?: string } };
+    throw new UnavailableError(`Cannot read ${url}: ${deeper?.message || message}`, { cause });
+  });
+  if (response.ok) return response;
+  await response.body?.cancel();
+  throw new NotFoundError(`Cannot read ${url}: the server answered ${response.status}`);
 }
 
 /**

@@ -10,6 +10,7 @@ export {
   type LoadOptions,
   loadVariables,
   restoreVariables,
+  type SavedValues,
   saveVariables,
   serializeVariables,
   type Stateful,

@@ -1,6 +1,6 @@
 /** Files that are read in parts. */
 import { DataLossError, NotFoundError } from "../../engine/core/errors.ts";
-import { fileError, nodeFiles } from "./files.ts";
+import { fetched, fileError, nodeFiles } from "./files.ts";
 import { readSource } from "./source.ts";
 
 /** A file that is read in parts. */
@@ -119,7 +119,7 @@ const RANGE = 1 << 20;
 /** Opens a file of a server that gives ranges; null where it does not. Rejects with `NotFoundError` where there is no file. */
 async function openRanges(url: string): Promise<SizedFile | null> {
   const ask = async (from: number, end: number): Promise<Response> => {
-    const response = await fetch(url, { headers: { range: `bytes=${from}-${end - 1}` } });
+    const response = await fetched(url, { headers: { range: `bytes=${from}-${end - 1}` } });
     if (response.status === 206 || response.status === 200) return response;
     await response.body?.cancel();
     throw new NotFoundError(`Cannot read ${url}: the server answered ${response.status}`);

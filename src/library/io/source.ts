@@ -1,9 +1,9 @@
 /** Sources of files: a path, a URL, bytes or a stream, read whole. */
 import { wantObject } from "../../engine/core/arguments.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
-import { DataLossError, NotFoundError } from "../../engine/core/errors.ts";
+import { DataLossError } from "../../engine/core/errors.ts";
 import { concatBytes } from "./bytes.ts";
-import { readBytes } from "./files.ts";
+import { fetched, isFetched, placeOf, readBytes } from "./files.ts";
 
 /** A file: its path, its URL, its bytes, or a stream of them. */
 export type FileSource = string | URL | Uint8Array | ReadableStream<Uint8Array>;
@@ -22,7 +22,7 @@ export interface SourceOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Reads a file whole. Rejects with `NotFoundError` where there is none, `TypeError` for an invalid source. */
+/** Reads a file whole. Rejects with `NotFoundError` where there is none, `UnavailableError` where a server does not answer, `TypeError` for an invalid source. */
 export async function readSource(
   source: FileSource,
   options: SourceOptions = {},
@@ -62,10 +62,10 @@ function plainBytes(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Returns the URL of a source to fetch; null for files of this machine. */
+/** Returns the URL of a source to fetch, in pages of a path too; null for files of this machine. */
 export function asUrl(source: string | URL): URL | null {
-  const text = String(source);
-  return /^(https?|data|blob):/i.test(text) ? new URL(text) : null;
+  const place = placeOf(String(source));
+  return isFetched(place) ? new URL(place) : null;
 }
 
 /** A download under way. */
@@ -81,11 +81,7 @@ export async function openDownload(
   url: URL,
   { onProgress, signal }: SourceOptions = {},
 ): Promise<Download> {
-  const response = await fetch(url, signal === undefined ? {} : { signal });
-  if (!response.ok) {
-    await response.body?.cancel();
-    throw new NotFoundError(`Cannot read ${url.href}: the server answered ${response.status}`);
-  }
+  const response = await fetched(url, signal === undefined ? {} : { signal });
   // A compressed answer's length is not that of its bytes.
   const told = response.headers.has("content-encoding")
     ? NaN

@@ -1,4 +1,5 @@
 /** Checkpoints: variables and optimizers saved to and restored from safetensors or npz files. */
+import { describe } from "../../engine/core/convert.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { InvalidArgumentError, NotFoundError, ValueError } from "../../engine/core/errors.ts";
 import type { DType } from "../../engine/core/dtype.ts";
@@ -53,6 +54,8 @@ export interface Stateful {
  * the path of keys. An optimizer's slots go by the optimizer's path and the variable's name in the file.
  */
 export type Variables = Nest<VariableLike | Stateful>;
+/** Variables and optimizers, and tensors under keys of objects, which are saved and not restored. */
+export type SavedValues = Nest<Tensor | VariableLike | Stateful>;
 
 interface Contents {
   /** Variables by their names in the file. */
@@ -80,28 +83,38 @@ export async function giveWeights(
   }
 }
 
-/** Names the contents of a nest. Throws `ValueError` for a duplicate name. */
-function contentsOf(nest: Variables): Contents {
+/** True for a value that can be assigned to, and has a name of its own. */
+function isVariable(value: Tensor): value is VariableLike {
+  return "assign" in value;
+}
+
+/** Names the contents of a nest. Throws `ValueError` for a duplicate name, `TypeError` for what cannot be saved or restored. */
+function contentsOf(nest: SavedValues, action: "save" | "restore"): Contents {
   const variables = new Map<string, VariableLike>(), optimizers = new Map<string, Stateful>();
   const add = <T>(to: Map<string, T>, name: string, value: T): void => {
     if (to.has(name)) {
-      throw new ValueError(`Cannot save variables: two of them are called "${name}"`);
+      throw new ValueError(`Cannot ${action} variables: two of them are called "${name}"`);
     }
     to.set(name, value);
+  };
+  const refuse = (received: string): never => {
+    throw new TypeError(
+      `Cannot ${action} variables: wanted variables and optimizers in arrays and objects, received ${received}`,
+    );
   };
   const walk = new NestWalk();
   const visit = (value: unknown, path: readonly string[], depth = 0): void => {
     walk.enter(depth, variables.size);
     if (value instanceof Tensor) {
+      if (!isVariable(value) && action === "restore") refuse("a tensor, which never changes");
+      if (!isVariable(value) && path.length === 0) refuse("a tensor without a key to name it");
       add(variables, path.length > 0 ? path.join("/") : value.name, value as VariableLike);
     } else if (isStateful(value)) add(optimizers, path.map((key) => `${key}/`).join(""), value);
     else if (Array.isArray(value)) {
       value.forEach((v, i) => visit(v, path.length > 0 ? [...path, String(i)] : [], depth + 1));
     } else if (isPlainObject(value)) {
       for (const key of Object.keys(value)) visit(value[key], [...path, key], depth + 1);
-    } else {throw new TypeError(
-        `Cannot save variables: wanted variables and optimizers in arrays and objects, received ${typeof value}`,
-      );}
+    } else refuse(describe(value));
   };
   visit(nest, []);
   return { variables, optimizers };
@@ -134,7 +147,7 @@ function renamed(name: string, names: ReadonlyMap<string, string>): string {
  * ```
  */
 export async function serializeVariables(
-  variables: Variables,
+  variables: SavedValues,
   format: VariableFormat = "safetensors",
 ): Promise<Bytes> {
   return await withTensors(
@@ -145,10 +158,10 @@ export async function serializeVariables(
 
 /** Calls `write` with the values that variables have now and the state of optimizers, by their names in the file. */
 async function withTensors<T>(
-  variables: Variables,
+  variables: SavedValues,
   write: (tensors: Readonly<Record<string, Tensor>>) => Promise<T>,
 ): Promise<T> {
-  const { variables: found, optimizers } = contentsOf(variables);
+  const { variables: found, optimizers } = contentsOf(variables, "save");
   const named = new Map<string, Tensor>(), own: Tensor[] = [];
   // A handle on the value: a step that runs while the file is written does not change it.
   const add = (name: string, value: Tensor): void => {
@@ -161,7 +174,9 @@ async function withTensors<T>(
   };
   try {
     for (const [name, v] of found) add(name, v);
-    const inFile = new Map([...found].map(([name, v]) => [v.name, name]));
+    const inFile = new Map(
+      [...found].flatMap(([name, v]) => isVariable(v) ? [[v.name, name]] : []),
+    );
     for (const [prefix, optimizer] of optimizers) {
       const weights = optimizer.weightsNow?.() ?? await optimizer.getWeights();
       // Slots are the optimizer's own, the count was made for this call.
@@ -246,13 +261,20 @@ function isZip(bytes: Uint8Array): boolean {
   return bytes[0] === 0x50 && bytes[1] === 0x4b;
 }
 
+/** Names in quotes, the first ten of them. */
+function listed(names: Iterable<string>): string {
+  const all = [...names], more = all.length - 10;
+  const shown = all.slice(0, 10).map((name) => `"${name}"`).join(", ");
+  return more > 0 ? `${shown} and ${more} more` : shown;
+}
+
 /** Assigns what a file has of variables and optimizers, once all of it fits. */
 async function restore(
   variables: Variables,
   { specs, read }: Store,
   { strict = true }: LoadOptions,
 ): Promise<void> {
-  const { variables: named, optimizers } = contentsOf(variables);
+  const { variables: named, optimizers } = contentsOf(variables, "restore");
   const states = [...optimizers].map(([prefix, optimizer]) => ({
     prefix,
     optimizer,
@@ -265,10 +287,12 @@ async function restore(
   const known = new Set([...named.keys(), ...states.flatMap((s) => s.names)]);
   const extra = [...specs.keys()].filter((name) => !known.has(name));
   if (strict && (missing.size > 0 || extra.length > 0)) {
+    const parts = [
+      missing.size > 0 && `lacks ${listed(missing)}`,
+      extra.length > 0 && `has ${listed(extra)} besides`,
+    ].filter((part) => part !== false);
     throw new NotFoundError(
-      `Cannot restore variables: the file lacks [${[...missing].join(", ")}] and has [${
-        extra.join(", ")
-      }] besides`,
+      `Cannot restore variables: the file ${parts.join(" and ")}; strict: false restores what both have`,
     );
   }
   const pairs = [...specs].flatMap(([name, spec]) =>
@@ -316,7 +340,7 @@ async function restore(
  * assertEquals(w.arraySync(), [1, 2]);
  * ```
  */
-export async function saveVariables(path: string | URL, variables: Variables): Promise<void> {
+export async function saveVariables(path: string | URL, variables: SavedValues): Promise<void> {
   const isZip = /\.npz$/i.test(String(path));
   await withTensors(variables, async (tensors) => {
     const { writeBytes, writeChunks } = await fileWriter();

@@ -143,6 +143,7 @@ export abstract class Optimizer {
   /** Creates an optimizer of a rule. Throws `ValueError` where the rate is neither a number nor a function. */
   constructor(learningRate: Rate, rule: OptimizerRule, options: OptimizerConfig = {}) {
     const className = this.getClassName();
+    wantObject(rule, "rule", className);
     this.#isTraced = isTracing();
     this.#rule = rule;
     this.options = options;

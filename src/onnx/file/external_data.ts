@@ -6,7 +6,7 @@ import {
   NotFoundError,
   PermissionDeniedError,
 } from "../../engine/core/errors.ts";
-import { nodeFiles } from "../../library/io/files.ts";
+import { nodeFiles, placeOf } from "../../library/io/files.ts";
 import type { LaterBytes } from "./byte_flow.ts";
 import { openParts, type PartReader } from "../../library/io/random_access.ts";
 import { type FileSource, readSource } from "../../library/io/source.ts";
@@ -64,7 +64,7 @@ export async function withExternal<T>(
   use: (bytes: TensorBytes) => Promise<T>,
 ): Promise<T> {
   const out: TensorBytes = new Map(), open = new Map<string, PartReader>();
-  const read = readerOf(source, given, open), places = tensors.map(placeOf);
+  const read = readerOf(source, given, open), places = tensors.map(placeIn);
   checkOverlaps(places);
   const known = new Map<string, Uint8Array>();
   const bytesOf = async (
@@ -104,7 +104,7 @@ interface Place {
   readonly wanted: number;
 }
 
-function placeOf(tensor: Tensor): Place {
+function placeIn(tensor: Tensor): Place {
   const { location, offset, length } = externalPlace(tensor)!;
   const wanted = bytesOfTensor(tensor);
   if (length === null || length === wanted) {
@@ -181,7 +181,7 @@ async function besideModel(source: FileSource, location: string): Promise<string
       `Cannot read external data at "${location}": the model was read from bytes, pass the file as externalData`,
     );
   }
-  const text = String(source);
+  const text = placeOf(String(source));
   if (/^(https?|file):/i.test(text)) {
     const url = new URL(steps.map(encodeURIComponent).join("/"), text);
     if (url.protocol !== "file:") return url.href;

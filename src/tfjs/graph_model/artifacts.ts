@@ -1,8 +1,8 @@
 /** Sources of a TensorFlow.js model: a path or URL of its model.json, or a handler that loads it. */
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
-import { DataLossError, NotFoundError } from "../../engine/core/errors.ts";
+import { DataLossError } from "../../engine/core/errors.ts";
 import { describe } from "../../engine/core/convert.ts";
-import { readBytes } from "../../library/io/files.ts";
+import { fetched, isFetched, placeOf, readBytes } from "../../library/io/files.ts";
 import { naming } from "../../library/io/naming.ts";
 import { fileWithin, folderOf, isRemote } from "../../library/io/within.ts";
 import { filesWithin } from "../../tensorflow/graph_def/files_within.ts";
@@ -76,14 +76,17 @@ export interface LoadedArtifacts {
   readonly name: string;
 }
 
-/** Reads a model. Rejects with `NotFoundError` for a file that is missing, `DataLossError` for one that is no model. */
+/**
+ * Reads a model. Rejects with `NotFoundError` for a file that is missing, `UnavailableError` for a server that does not
+ * answer, `DataLossError` for a file that is no model.
+ */
 export async function readArtifacts(
   source: ModelSource,
   options: ModelOptions,
 ): Promise<LoadedArtifacts> {
   const onProgress = options?.onProgress;
   if (typeof source === "string" || source instanceof URL) {
-    return await readModelJson(String(source), options ?? {});
+    return await readModelJson(placeOf(String(source)), options ?? {});
   }
   if (typeof source !== "object" || source === null) {
     throw new TypeError(
@@ -113,7 +116,9 @@ async function readModelJson(
   try {
     json = JSON.parse(text);
   } catch (cause) {
-    throw new DataLossError(`Cannot load ${path}: it is no JSON`, { cause });
+    // Servers of single-page applications answer so for what they have not.
+    const what = /^\s*<(!doctype|html)/i.test(text) ? "is a page of HTML" : "is no JSON";
+    throw new DataLossError(`Cannot load ${path}: it ${what}`, { cause });
   }
   const { groups, paths } = naming(path, () => manifestOf(json));
   const folders = [folderOf(path), ...alsoFrom.map(String)];
@@ -166,22 +171,15 @@ function checked(
   };
 }
 
-const REMOTE = /^(https?|data|blob):/i;
-
 async function readFile(path: string): Promise<Uint8Array> {
-  if (!REMOTE.test(path)) return await readBytes(path);
-  const response = await fetch(path);
-  if (!response.ok) {
-    await response.body?.cancel();
-    throw new NotFoundError(`Cannot load ${path}: the server answered ${response.status}`);
-  }
-  return new Uint8Array(await response.arrayBuffer());
+  if (!isFetched(path)) return await readBytes(path);
+  return new Uint8Array(await (await fetched(path)).arrayBuffer());
 }
 
 /** Returns the path or URL of a file that a model at `path` names. */
 function beside(path: string, name: string): string {
-  if (/^[a-z][a-z\d+.-]+:/i.test(name) && !REMOTE.test(path)) return name;
-  if (REMOTE.test(path) || /^file:/i.test(path)) {
+  if (/^[a-z][a-z\d+.-]+:/i.test(name) && !isFetched(path)) return name;
+  if (isFetched(path) || /^file:/i.test(path)) {
     const url = new URL(name, path);
     // The query of a signed URL is that of all files of the model.
     if (url.search === "" && url.protocol !== "data:") url.search = new URL(path).search;

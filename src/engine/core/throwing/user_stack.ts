@@ -25,7 +25,7 @@ export function userFrames(stack = ""): string {
 export function withLongStacks<R>(fn: () => R): R {
   // V8's limit; other engines ignore it. With frozen intrinsics it stays as it is.
   const before = (Error as { stackTraceLimit?: number }).stackTraceLimit;
-  Reflect.set(Error, "stackTraceLimit", 40);
+  Reflect.set(Error, "stackTraceLimit", 100);
   try {
     return fn();
   } finally {

@@ -3,6 +3,9 @@ import { apply1, compose, type OpInput } from "../../core/apply.ts";
 import type { Attrs, OpDef } from "../../core/op.ts";
 import { type PartialShape, shapeText } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
+import { describe } from "../../core/convert.ts";
+import { wrongArgument } from "../../core/arguments.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
 import { dilatedExtent, spatialAxes } from "../../kernels/conv/geometry.ts";
 import { concat } from "../array/join.ts";
@@ -52,8 +55,11 @@ export type WindowAttrs = {
   readonly dilations: number[];
 };
 
-/** Returns one number per spatial axis. Throws `ValueError` for another count or values below 1. */
+/** Returns one number per spatial axis. Throws `ValueError` for another count or values below 1, `TypeError` for what is no list of numbers. */
 export function perAxis(value: PerAxis, count: number, fn: string, what: string): number[] {
+  if (typeof value !== "number" && !Array.isArray(value)) {
+    throw wrongArgument(value, what, fn, `a number or a list of ${count}`);
+  }
   const list = typeof value === "number" ? new Array<number>(count).fill(value) : [...value];
   if (list.length === 1 && count > 1) list.push(...new Array<number>(count - 1).fill(list[0]));
   if (list.length !== count || list.some((v) => !Number.isInteger(v) || v < 1)) {
@@ -182,6 +188,11 @@ function resolvePadding(
     }
     return name;
   }
+  if (typeof pad !== "number" && !Array.isArray(pad)) {
+    throw new TypeError(
+      `Error in ${fn}: pad must be "same", "valid", a number or a list, received ${describe(pad)}`,
+    );
+  }
   const sides: [number, number][] = typeof pad === "number"
     ? Array.from({ length: axes }, () => [pad, pad])
     : explicitSides(fn, pad, axes, channelsFirst);
@@ -204,7 +215,7 @@ function explicitSides(
   const spatial = pad.length === axes + 2
     ? spatialAxes(axes + 2, channelsFirst).map((a) => pad[a])
     : pad;
-  if (spatial.length !== axes || pad.some((p) => p.length !== 2)) {
+  if (spatial.length !== axes || pad.some((p) => p?.length !== 2)) {
     throw new ValueError(
       `Error in ${fn}: pad must hold [before, after] for each of ${axes + 2} axes, received ${
         JSON.stringify(pad)

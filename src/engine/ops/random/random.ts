@@ -87,6 +87,8 @@ function randomBell(
   if (t === "bool" || DTYPES[t].slots !== 1) {
     throw new TypeError(`Unsupported data type ${t} in ${fn}`);
   }
+  wantNumber(mean, "mean", fn);
+  wantNumber(stdDev, "stdDev", fn);
   return compose(() => {
     const x = drawScaled(distribution, shape, stdDev, mean, t, seed);
     return isFloating(t) ? x : cast(apply1(lookupOp("Round")!, [x]), t);

@@ -79,7 +79,10 @@ export interface TracedFunction<A extends any[], R> {
   (...args: A): R;
   /** Runs it and awaits its bodies. */
   async(...args: A): Promise<R>;
-  /** Returns the traced body for these arguments, or for specs in their place. */
+  /**
+   * Returns the traced body for these arguments, or for specs in their place. Throws `TypeError` where the function wants arguments
+   * and neither they nor an `inputSignature` are given.
+   */
   getConcreteFunction(...args: unknown[]): ConcreteFunctionHandle;
   /**
    * Traces it for these arguments, or for specs in their place, and resolves when the kernels of its calls are compiled, in parallel
@@ -97,6 +100,8 @@ export interface TracedFunction<A extends any[], R> {
   compile(...args: unknown[]): Promise<void>;
   /** Number of traces. */
   readonly traceCount: number;
+  /** Graph of the trace that was called last. Throws `TypeError` where there is none yet, and arguments are wanted for one. */
+  readonly graph: FuncGraph;
 }
 
 interface Trace {
@@ -176,6 +181,7 @@ export function tracedFunction<A extends any[], R>(
     getConcreteFunction: { value: (...args: unknown[]) => tracer.concrete(args) },
     compile: { value: (...args: unknown[]) => tracer.compile(args) },
     traceCount: { get: () => tracer.count },
+    graph: { get: () => tracer.graph },
   }) as unknown as TracedFunction<A, R>;
   return showFunction(traced, () => tracer.text());
 }
@@ -212,6 +218,8 @@ class Tracer {
   readonly #retracing: Retracing | null;
   /** The last call: the next one is often alike. */
   #latest: { pattern: Pattern; trace: Trace } | null = null;
+  /** The trace of the last call. */
+  #called: Trace | null = null;
   #madeVariables = false;
   count = 0;
 
@@ -239,6 +247,7 @@ class Tracer {
     // Primitives are inputs too under a signature.
     const bound = this.#find(args), pattern = patternOf(args, !this.#options.inputSignature);
     this.#latest = pattern && { pattern, trace: bound.trace };
+    this.#called = bound.trace;
     return bound;
   }
 
@@ -283,8 +292,29 @@ class Tracer {
     return this.#traced(key) ?? this.#trace(key, specs, rebuild);
   }
 
+  get graph(): FuncGraph {
+    return (this.#called ?? this.#traceWith([])).concrete.graph;
+  }
+
+  /** Returns the trace for specs or arguments, and says so where an error comes from their lack. */
+  #traceWith(args: readonly unknown[]): Trace {
+    if (args.length > 0 || this.#options.inputSignature || this.#fn.length === 0) {
+      return this.#traceFor(args);
+    }
+    try {
+      return this.#traceFor(args);
+    } catch (cause) {
+      throw new TypeError(
+        `Cannot trace ${this.#name} without arguments: it wants ${
+          counted(this.#fn.length, "argument")
+        }; call it, or give it an inputSignature`,
+        { cause },
+      );
+    }
+  }
+
   async compile(args: readonly unknown[]): Promise<void> {
-    const { concrete } = this.#traceFor(args), { inputs } = concrete.graph;
+    const { concrete } = this.#traceWith(args), { inputs } = concrete.graph;
     const specs = specsGiven(args, this.#options.inputSignature);
     if (args.length > 0 && !fitsSpecs(specs, inputs)) {
       throw new TypeError(
@@ -298,7 +328,7 @@ class Tracer {
 
   concrete(args: readonly unknown[]): ConcreteFunctionHandle {
     const { inputSignature } = this.#options;
-    const made = this.#traceFor(args);
+    const made = this.#traceWith(args);
     const { graph, outputs } = made.concrete;
     const names = inputSignature ? componentSpecs(inputSignature as Nest<SignatureSpec>) : [];
     const inputs = graph.inputs.map((t, i): NamedSpec => {

@@ -15,6 +15,7 @@ import { NdArray } from "../../core/nd_array.ts";
 import type { Rank } from "../../core/ranks.ts";
 import { isConcrete, type PartialShape, shapeTuple } from "../../core/shape.ts";
 import { Tensor, type TensorLike, variables, wholeLibrary } from "../../core/tensor.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
 import {
   AssignAddVariableOp,
@@ -71,7 +72,7 @@ export class Variable<R extends Rank = Rank> extends Tensor<R> {
 
   /** Made by `tf.variable`. Throws `ValueError` in a function that makes variables in every trace. */
   constructor(state: VariableState, node: VariableNode | null = null) {
-    super(state.dtype, state.id);
+    super(wanted(state).dtype, state.id);
     if (Variable.refused.current) {
       state.dispose();
       throw new ValueError(
@@ -378,4 +379,10 @@ export function defaultName(): string {
     const n = nextVariable(), name = n === 0 ? "Variable" : `Variable_${n}`;
     if (!named.has(name)) return name;
   }
+}
+
+/** Throws `TypeError` for a value in the place of a state, as `new tf.Variable([1, 2])` gives one. */
+function wanted(state: VariableState): VariableState {
+  if (state instanceof VariableState) return state;
+  throw new TypeError("Cannot construct a Variable: call tf.variable(initialValue)");
 }
