@@ -3,12 +3,12 @@
 
 import "./engine/core/thrown.ts";
 import "./engine/core/throwing/user_stack.ts";
+import "./engine/core/throwing/builtin_errors.ts";
 import "./engine/core/errors.ts";
 import "./engine/core/shape.ts";
 import "./engine/core/contract/seam.ts";
 import "./engine/core/tensor.ts";
 import "./engine/core/trace.ts";
-import "./engine/core/throwing/builtin_errors.ts";
 import "./engine/core/dtype.ts";
 import "./engine/core/scalar/expr.ts";
 import "./engine/core/attention.ts";

@@ -7,7 +7,7 @@ import { assert, assertEquals } from "@std/assert";
 const untyped = tf as any, at = (make: () => unknown) => make;
 const x = (): tf.Tensor => tf.ones([2, 2]), image = (): tf.Tensor => tf.ones([1, 4, 4, 1]);
 
-/** What is written, the error's class, parts of its message. */
+/** A program, the class of its error, parts of the message. */
 const HABITS: Readonly<Record<string, readonly [() => unknown, string, ...string[]]>> = {
   // TensorFlow.js
   "a backend of TensorFlow.js": [

@@ -137,7 +137,11 @@ Deno.test("toSvg() writes names as text, of functions too, and boxes that do not
     inputSignature: [tf.TensorSpec([2], "float32")],
   });
   assertStringIncludes(tf.toDot(f), "Neg");
-  assertThrows(() => tf.toSvg(3 as unknown as tf.Graph), TypeError, "Argument 'graph' passed to 'toSvg' must be");
+  assertThrows(
+    () => tf.toSvg(3 as unknown as tf.Graph),
+    TypeError,
+    "Argument 'graph' passed to 'toSvg' must be",
+  );
   assertThrows(() => tf.toDot(g, { feed: [] } as never), TypeError);
 });
 

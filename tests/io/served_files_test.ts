@@ -83,7 +83,10 @@ Deno.test("a path in a page is relative to the page, for models, data and what l
 });
 
 Deno.test("a server that does not answer is an UnavailableError with its address", async () => {
-  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, () => new Response());
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    () => new Response(),
+  );
   const url = `http://127.0.0.1:${server.addr.port}/model`;
   await server.shutdown();
   const refused = (read: () => Promise<unknown>) =>

@@ -1,6 +1,11 @@
 /** ByteStream: bytes of a path, a URL, a blob or an array, read piece by piece, decompressed on the way. */
 import { describe } from "../../engine/core/convert.ts";
-import { DataLossError, NotFoundError, UnavailableError, ValueError } from "../../engine/core/errors.ts";
+import {
+  DataLossError,
+  NotFoundError,
+  UnavailableError,
+  ValueError,
+} from "../../engine/core/errors.ts";
 import { type Bytes, concatBytes } from "./bytes.ts";
 import { fileChunks } from "./file_system.ts";
 import { fetched, isFetched, placeOf } from "./files.ts";

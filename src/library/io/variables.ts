@@ -292,7 +292,9 @@ async function restore(
       extra.length > 0 && `has ${listed(extra)} besides`,
     ].filter((part) => part !== false);
     throw new NotFoundError(
-      `Cannot restore variables: the file ${parts.join(" and ")}; strict: false restores what both have`,
+      `Cannot restore variables: the file ${
+        parts.join(" and ")
+      }; strict: false restores what both have`,
     );
   }
   const pairs = [...specs].flatMap(([name, spec]) =>
