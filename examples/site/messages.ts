@@ -36,7 +36,7 @@ export interface Counts {
 /** Something that took time. */
 export interface ShownSpan {
   readonly name: string;
-  /** `run`, `plan`, `pass`, `step`, `dispatch`, `readback`, `upload` or `script`. */
+  /** `run`, `plan`, `pass`, `step`, `op`, `dispatch`, `readback`, `upload` or `script`. */
   readonly category: string;
   readonly track: "gpu" | "host" | "awaited";
   /** Milliseconds since the program began. */

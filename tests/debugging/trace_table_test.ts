@@ -47,6 +47,17 @@ Deno.test("traceTable() takes a GPU's own times where there are some, and pairs 
   assertEquals(cells(traceTable([onHost])).slice(1), [["Sum", "recording", "host", "1", "0.010"]]);
 });
 
+Deno.test("traceTable() counts the ops of eager code, and those within a step as the step", () => {
+  const op = (ts: number, name: string): TraceEvent =>
+    event({ cat: "op", ts, dur: 100, args: { op: name, device: "CPU", bytes: 8 } });
+  const step = event({ ts: 1000, dur: 400, args: { op: "Moments", device: "CPU" } });
+  const events = [op(0, "Add"), step, op(1000, "Mean"), op(1200, "Sub"), op(1400, "Add")];
+  assertEquals(cells(traceTable(events)).slice(1), [
+    ["Moments", "step", "CPU", "1", "0.400"],
+    ["Add", "op", "CPU", "2", "0.200", "16"],
+  ]);
+});
+
 Deno.test("textTable() puts words at the left and numbers at the right", () => {
   assertEquals(
     textTable(["name", "n", "mixed"], [["a", "1", "2"], ["long one", "10.5", "x"], ["b", "", ""]]),

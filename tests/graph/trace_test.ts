@@ -184,3 +184,20 @@ testOnDevices("ready() resolves to the default device and the reason for it", as
   const type = device === "cpu" ? "CPU" : "GPU";
   assertEquals(await tf.ready(), { device: `/device:${type}:0`, reason: "setBackend() chose it" });
 });
+
+testOnDevices("trace() counts eager ops on both devices, those of steps once", async (device) => {
+  const lines = async (fn: () => unknown): Promise<string[][]> => {
+    const { table } = await tf.trace(fn);
+    return table().split("\n").slice(1).map((line) => line.trim().split(/ {2,}/));
+  };
+  const x = tf.ones([64, 64]);
+  const [line] = (await lines(() => tf.matMul(x, x))).filter(([op]) => /^matmul/i.test(op!));
+  assertEquals(line?.slice(1, 4), device === "cpu" ? ["op", "CPU", "1"] : ["dispatch", "GPU", "1"]);
+  if (device !== "cpu") return;
+  assertEquals(line?.[5], String(4 * 64 * 64));
+  const f = tf.function((x: tf.Tensor) => tf.tanh(tf.matMul(x, x)));
+  f(x);
+  assertEquals((await lines(() => f(x))).filter(([, work]) => work === "op"), []);
+  const made = await lines(() => tf.moments(x, 1));
+  assert(made.length > 0 && made.every(([, work]) => work === "op"), String(made));
+});

@@ -3,7 +3,7 @@
 /** A timed activity. */
 export interface Span {
   readonly name: string;
-  /** Its category: `run`, `plan`, `pass`, `step`, `dispatch`, `readback`, `upload`, `script`. */
+  /** Its category: `run`, `plan`, `pass`, `step`, `op`, `dispatch`, `readback`, `upload`, `script`. */
   readonly category: string;
   /** Time of its beginning, in milliseconds of `performance.now()`. */
   readonly start: number;

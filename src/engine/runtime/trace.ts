@@ -8,7 +8,7 @@ import { traceTable } from "./trace_table.ts";
 export interface TraceEvent {
   /** Its subject. */
   readonly name: string;
-  /** Its category: `run`, `plan`, `pass`, `step`, `dispatch`, `readback`, `upload`, `script`. */
+  /** Its category: `run`, `plan`, `pass`, `step`, `op`, `dispatch`, `readback`, `upload`, `script`. */
   readonly cat?: string;
   /** `X`: a span; `b` and `e`: begin and end of one that may overlap others; `M`: a track's name. */
   readonly ph: "X" | "b" | "e" | "M";
@@ -40,7 +40,7 @@ export interface TraceInfo<T> {
   readonly result: T;
   /** The recorded events. */
   readonly trace: Trace;
-  /** Count, time and bytes by op as a text, the longest first. Eager ops of the CPU are not recorded. */
+  /** Count, time and bytes by op as a text, the longest first. */
   readonly table: () => string;
 }
 
@@ -52,7 +52,7 @@ function tellAll(span: Span): void {
 }
 
 /**
- * Records the work of `fn`: runs, planning and its passes, steps, dispatches, readbacks, uploads and script bodies. If
+ * Records the work of `fn`: runs, planning and its passes, steps, eager ops of the CPU, dispatches, readbacks, uploads and script bodies. If
  * the adapter has timestamps, dispatches also stand on a track of the GPU; each is a pass of its own during the
  * recording. Rejects with the error of `fn`. The form is Chrome's trace event format.
  *
@@ -112,5 +112,6 @@ function eventsOf(spans: readonly Span[], began: number): TraceEvent[] {
       events.push({ ...common, ph: "b", ts, id }, { ...common, ph: "e", ts: micros(end), id });
     } else events.push({ ...common, ph: "X", ts, dur: Math.max(0, micros(end) - ts) });
   });
-  return events.sort((a, b) => a.ts - b.ts);
+  // A clock may be too coarse to tell a step's beginning from that of its first op.
+  return events.sort((a, b) => a.ts - b.ts || Number(a.cat === "op") - Number(b.cat === "op"));
 }

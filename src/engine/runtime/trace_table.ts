@@ -12,16 +12,27 @@ interface Line {
 }
 
 /** Categories with work in them; the others contain it. */
-const WORK: ReadonlySet<string> = new Set(["step", "dispatch", "script", "readback", "upload"]);
+const WORK: ReadonlySet<string> = new Set([
+  "step",
+  "op",
+  "dispatch",
+  "script",
+  "readback",
+  "upload",
+]);
 
 /** Adds up a recording by op, the longest first. Times of a GPU are its own where it measures them, else those of recording its commands. */
 export function traceTable(events: readonly TraceEvent[]): string {
   const lines = new Map<string, Line>();
   const isTimed = events.some((e) => e.cat === "dispatch" && e.tid === 2);
   const begun = new Map<number, number>();
+  let stepEnd = -Infinity;
   for (const event of events) {
     const { name, cat, ph, ts, tid, id, args } = event;
     if (cat === undefined || !WORK.has(cat)) continue;
+    if (cat === "step" && ph === "X") stepEnd = Math.max(stepEnd, ts + event.dur!);
+    // Steps that are made of ops count them.
+    if (cat === "op" && ts < stepEnd) continue;
     if (ph === "b") begun.set(id!, ts);
     const micros = ph === "X" ? event.dur! : ph === "e" ? ts - begun.get(id!)! : null;
     if (micros === null || (isTimed && cat === "dispatch" && tid !== 2)) continue;

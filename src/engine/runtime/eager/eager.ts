@@ -14,6 +14,7 @@ import { NdArray } from "../../core/nd_array.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { currentScope, Dynamic, withScope } from "../../core/scope_context.ts";
 import { UnimplementedError } from "../../core/errors.ts";
+import { traced, tracer } from "../../core/trace.ts";
 import { throughFloat32 } from "../../ops/through_float32.ts";
 import { asEager, EagerTensor, tidy } from "./tensor.ts";
 import { type Launch, ofOp } from "./launch.ts";
@@ -161,8 +162,18 @@ export function executeOn(
 ): Tensor[] {
   const { device, spent: last = null, expandFusion } = options;
   const launch = findLaunch(def, device, inputs, attrs);
-  if (last === null) return runLaunch(def, launch, inputs, expandFusion);
-  return spent.within(last, () => runLaunch(def, launch, inputs, expandFusion));
+  const run = tracer !== null && launch.device.type === "CPU" ? runTraced : runLaunch;
+  if (last === null) return run(def, launch, inputs, expandFusion);
+  return spent.within(last, () => run(def, launch, inputs, expandFusion));
+}
+
+/** Runs a launch, and reports its kernel: what has none is made of ops that report theirs. */
+function runTraced(...args: Parameters<typeof runLaunch>): Tensor[] {
+  const [{ name }, { device, kernel, outputBytes }] = args;
+  if (kernel === null) return runLaunch(...args);
+  const bytes = outputBytes.reduce((sum, n) => sum + n, 0);
+  const details = { op: name, kernel: kernel.name, device: device.type, bytes };
+  return traced({ name, category: "op", details }, () => runLaunch(...args));
 }
 
 function runLaunch(
