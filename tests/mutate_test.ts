@@ -5,7 +5,7 @@ import { exists, read } from "../tools/files.ts";
 import { instrument } from "../tools/mutate/instrument.ts";
 import { applyMutant, judge } from "../tools/mutate/judge.ts";
 import { findMutants, keyOf, type MutantKey } from "../tools/mutate/mutants.ts";
-import type { Learnt } from "../tools/mutate/near_runner.ts";
+import { type Learnt, nameOf } from "../tools/mutate/near_runner.ts";
 import { order, readDiff } from "../tools/mutate/sample.ts";
 import { withSwitches } from "../tools/mutate/switches.ts";
 import type { KnownTest } from "../tools/mutate/coverage.ts";
@@ -129,6 +129,7 @@ Deno.test("order() is decided by the seed and the lines' texts, changed lines fi
 Deno.test("a process of mutants says which file it cannot load and in which test it ended", async () => {
   const folder = await Deno.makeTempDir();
   try {
+    const named = (title: string): string => nameOf(`file://${folder}/a_test.ts`, title);
     const none: Learnt = { usual: {}, reached: {} };
     const run = async (
       text: string,
@@ -146,17 +147,21 @@ Deno.test("a process of mutants says which file it cannot load and in which test
       }).output();
       const lines = new TextDecoder().decode(stdout).trim().split("\n");
       return lines.map((line) => JSON.parse(line.slice(1))).map(({ kind, name, error }) =>
-        [kind, name ?? error].filter(Boolean).join(" ")
+        [kind, name?.split(": ").at(-1) ?? error].filter(Boolean).join(" ")
       );
     };
     const ends = `Deno.test("ends", () => Deno.exit(3)); Deno.test("passes", () => {});`;
     assertEquals(await run("throw new Error('broken')"), ["loading", "unloadable Error: broken"]);
     assertEquals(await run(ends), ["loading", "loaded", "testing ends"]);
     const rest = ["loading", "loaded", "testing passes", "test passes", "ready"];
-    assertEquals(await run(ends, { leftOut: ["ends"] }), rest);
+    assertEquals(await run(ends, { leftOut: [named("ends")] }), rest);
     // What an earlier process learnt is not asked again.
-    const learnt = { usual: { passes: 1 }, reached: {} };
-    assertEquals(await run(ends, { leftOut: ["ends"], learnt }), ["loading", "loaded", "ready"]);
+    const learnt = { usual: { [named("passes")]: 1 }, reached: {} };
+    assertEquals(await run(ends, { leftOut: [named("ends")], learnt }), [
+      "loading",
+      "loaded",
+      "ready",
+    ]);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -109,9 +109,9 @@ async function main(args: string[]): Promise<number> {
     return 0;
   }
   // The copy is what is judged, so that the tree may be worked on meanwhile.
-  await using stack = new AsyncDisposableStack();
-  const workspaces = await Promise.all(Array.from({ length: jobs }, () => Workspace.create()));
-  for (const workspace of workspaces) stack.use(workspace);
+  using stack = new DisposableStack();
+  const workspaces: Workspace[] = [];
+  for (let i = 0; i < jobs; i++) workspaces.push(stack.use(await Workspace.create("plain")));
   const coverage = new Coverage(sources);
   for (const device of devices) await coverage.learn(device, console.log);
   const verdicts = new Map<Mutant, Verdict>();

@@ -101,7 +101,7 @@ export class Coverage {
           learnt = { hash, tests: [] };
         } else {
           if (!workspace) {
-            workspace = await Workspace.create();
+            workspace = await Workspace.create("counted");
             for (const { file, text } of parts) workspace.write(file, text);
           }
           learnt = { hash, tests: await this.#run(workspace, file, device, parts) };
@@ -115,7 +115,7 @@ export class Coverage {
       }
       this.#remember(file, device, learnt);
     }
-    await workspace?.[Symbol.asyncDispose]();
+    workspace?.[Symbol.dispose]();
   }
 
   /** The tests that execute a mutant, fastest first. */

@@ -1,7 +1,7 @@
 /**
  * Judges mutants on chosen test files in few processes: all mutants stand in the sources behind switches, and a process that has loaded the
- * files tries one after the other. It begins a new one where a mutant spoiled it, and for mutants that survived, as kernels and plans are kept
- * from one test to the next, or that are met while modules are loaded.
+ * files tries one after the other. It begins a new one where a mutant spoiled or ended it, and for mutants that survived, as kernels and plans
+ * are kept from one test to the next, or that are met while modules are loaded. A test that noticed a mutant there is run again without it.
  *
  * @module
  */
@@ -9,7 +9,7 @@
 import { NPM_ONLY_IMPORT_MAP } from "../jsr.ts";
 import type { Verdict } from "./judge.ts";
 import type { Mutant } from "./mutants.ts";
-import type { Message, Task } from "./near_runner.ts";
+import { type Message, nameOf, type Task } from "./near_runner.ts";
 import { withSwitches } from "./switches.ts";
 import { Workspace } from "./workspace.ts";
 
@@ -24,8 +24,8 @@ export interface NearOptions {
   readonly say: (line: string) => void;
 }
 
-/** A process may be silent for so long before it counts as hung. */
-const SILENCE_MS = 120_000;
+/** A process may be silent for so long, and while a test runs for so long after the test's limit, before it counts as hung. */
+const SILENCE_MS = 60_000;
 
 /** Loading compiles the whole copy, which takes minutes on a machine that does other work. */
 const LOADING_MS = 900_000;
@@ -35,8 +35,7 @@ const LAST_WORDS = 2000;
 
 /** Judges mutants; the tests of all files are shown to each as far as they reach it. */
 export async function judgeNear(mutants: readonly Mutant[], options: NearOptions): Promise<void> {
-  await using stack = new AsyncDisposableStack();
-  const workspace = stack.use(await Workspace.create());
+  using workspace = await Workspace.create("switched");
   for (const [file, list] of Map.groupBy(mutants, ({ file }) => file)) {
     const numbers = list.map((mutant) => mutants.indexOf(mutant));
     workspace.write(file, withSwitches(workspace.read(file), list, numbers));
@@ -92,14 +91,14 @@ class Near {
       } else if (message.kind === "trying") {
         trying = message.mutant;
         this.#started = performance.now();
-      } else {
+      } else if (message.kind === "tried") {
         waiting.splice(waiting.indexOf(message.mutant), 1);
         trying = -1;
         this.#take(message);
       }
     };
     const files = this.#options.files;
-    const isEnded = await this.#run(
+    await this.#run(
       { files, mutants: waiting, fromStart: false, tests: null },
       each,
     );
@@ -114,13 +113,14 @@ class Near {
     if (trying < 0) return;
     // The mutant ended the process, or did not end itself.
     waiting.splice(waiting.indexOf(trying), 1);
-    this.#tell(trying, { status: isEnded ? "killed" : "hung", by: null, tests: 0 });
+    this.#alone.add(trying);
   }
 
-  #learn({ name, ms, passed, reached }: Extract<Message, { kind: "test" }>): void {
+  #learn({ name, ms, passed, error, reached }: Extract<Message, { kind: "test" }>): void {
     if (!passed || ms > this.#options.budgetMs) {
       this.#leftOut.push(name);
-      if (!passed) this.#options.say(`left out, as it fails: ${name}`);
+      const why = passed ? `it takes ${(ms / 1e3).toFixed(1)} s` : `it fails: ${error}`;
+      this.#options.say(`left out, as ${why}: ${name}`);
       return;
     }
     this.#usual[name] = ms;
@@ -135,8 +135,7 @@ class Near {
   #take({ mutant, status, by, tests }: Extract<Message, { kind: "tried" }>): void {
     // What was kept from before, as kernels are, may have hidden it from the tests that would notice.
     const isHidden = tests > 0 && (status === "unmet" || status === "survived");
-    if (status === "spoiled") this.#waiting.unshift(mutant);
-    else if (isHidden || this.#isLoaded(mutant)) this.#alone.add(mutant);
+    if (isHidden || status === "spoiled" || this.#isLoaded(mutant)) this.#alone.add(mutant);
     else {
       const isReached = this.#testsOf(mutant).length > 0;
       this.#tell(mutant, {
@@ -164,24 +163,39 @@ class Near {
     return this.#loaded.includes(mutant) && this.#testsOf(mutant).length === 0;
   }
 
-  /** Tries one mutant in a process that has it from the start. */
+  /** Tries one mutant in processes that have it from the start, until a test notices it that passes without it. */
   async #apart(mutant: number): Promise<void> {
     this.#started = performance.now();
     const reaching = this.#testsOf(mutant);
-    const names = reaching.length > 0 ? reaching : this.#quickest();
-    let told = false;
-    await this.#run({
-      files: this.#options.files,
-      mutants: [mutant],
-      fromStart: true,
-      tests: names,
-    }, (message) => {
-      if (message.kind !== "tried") return;
-      told = true;
-      const { status, by, tests } = message;
-      this.#tell(mutant, { status: status === "survived" ? "survived" : "killed", by, tests });
-    });
-    if (!told) this.#tell(mutant, { status: "hung", by: null, tests: 0 });
+    let names = reaching.length > 0 ? reaching : this.#quickest();
+    for (;;) {
+      const { status, by } = await this.#shown(mutant, names);
+      const isTrue = by === null || (await this.#shown(-1, [by])).status === "survived";
+      if (isTrue) return this.#tell(mutant, { status, by, tests: names.length });
+      names = names.filter((name) => name !== by);
+    }
+  }
+
+  /** Shows a mutant to tests in a process of its own. */
+  async #shown(
+    mutant: number,
+    tests: readonly string[],
+  ): Promise<Pick<Verdict, "status" | "by">> {
+    const files = this.#options.files.filter((file) =>
+      tests.some((name) => name.startsWith(nameOf(file, "")))
+    );
+    let testing: string | null = null, status: Verdict["status"] | undefined;
+    const isEnded = await this.#run(
+      { files, mutants: [mutant], fromStart: true, tests },
+      (message) => {
+        if (message.kind === "testing") testing = message.name;
+        else if (message.kind === "tried") {
+          status = message.status === "survived" ? "survived" : "killed";
+        }
+      },
+    );
+    if (status === "survived") return { status, by: null };
+    return { status: status ?? (isEnded ? "killed" : "hung"), by: testing };
   }
 
   #tell(number: number, told: Pick<Verdict, "status" | "by" | "tests">): void {
@@ -220,13 +234,13 @@ class Near {
       stdout: "piped",
       stderr: "piped",
     }).spawn();
-    let isSilent = false, isLoaded = false, timer: ReturnType<typeof setTimeout> | undefined;
+    let isSilent = false, limit = LOADING_MS, timer: ReturnType<typeof setTimeout> | undefined;
     const watch = (): void => {
       clearTimeout(timer);
       timer = setTimeout(() => {
         isSilent = true;
         child.kill("SIGKILL");
-      }, isLoaded ? SILENCE_MS : LOADING_MS);
+      }, limit);
     };
     watch();
     this.#lastWords = "";
@@ -237,7 +251,6 @@ class Near {
     })();
     let rest = "";
     for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
-      watch();
       const lines = (rest + chunk).split("\n");
       rest = lines.pop()!;
       // A test may have written into the line before.
@@ -245,9 +258,11 @@ class Near {
         const at = line.indexOf("\u0001");
         if (at < 0) continue;
         const message: Message = JSON.parse(line.slice(at + 1));
-        isLoaded ||= message.kind === "loaded";
+        if (message.kind === "testing") limit = SILENCE_MS + message.limitMs;
+        else if (message.kind === "loaded") limit = SILENCE_MS;
         each(message);
       }
+      watch();
     }
     clearTimeout(timer);
     await Promise.all([child.status, listening]);

@@ -9,11 +9,11 @@
 export interface Task {
   /** Addresses of test files. */
   readonly files: readonly string[];
-  /** Numbers of the mutants, in the order in which they are tried. */
+  /** Numbers of the mutants, in the order in which they are tried; -1 is the source as it is. */
   readonly mutants: readonly number[];
   /** True: the one mutant is there from the first module on, and tests run with it alone. */
   readonly fromStart: boolean;
-  /** Names of the tests that run, null for all. */
+  /** Names of the tests that run, each with its file, null for all. */
   readonly tests: readonly string[] | null;
   /** Names of tests that do not run: those that fail or take too long, and those in which a process ended. */
   readonly leftOut: readonly string[];
@@ -35,12 +35,14 @@ export interface Learnt {
 export type Message =
   | { readonly kind: "loading"; readonly file: string }
   | { readonly kind: "unloadable"; readonly file: string; readonly error: string }
-  | { readonly kind: "testing"; readonly name: string }
+  | { readonly kind: "testing"; readonly name: string; readonly limitMs: number }
   | {
     readonly kind: "test";
     readonly name: string;
     readonly ms: number;
     readonly passed: boolean;
+    /** The reason why it does not pass, where that is so. */
+    readonly error: string | null;
     /** The mutants whose places it reaches. */
     readonly reached: readonly number[];
   }
@@ -51,7 +53,7 @@ export type Message =
     readonly kind: "tried";
     readonly mutant: number;
     /** `unmet`: no test that had met the place before met it again, as what it makes is kept; `spoiled`: nothing can be said. */
-    readonly status: "killed" | "survived" | "unmet" | "spoiled" | "hung";
+    readonly status: "killed" | "survived" | "unmet" | "spoiled";
     readonly by: string | null;
     readonly tests: number;
   };
@@ -71,6 +73,8 @@ class Runner {
   readonly #usual: Map<string, number>;
   readonly #met: Map<number, readonly string[]>;
   #active = -1;
+  /** The file that is being loaded. */
+  #file = "";
 
   constructor(task: Task) {
     this.#task = task;
@@ -85,7 +89,8 @@ class Runner {
     const register = (...args: Anything[]): void => {
       const fn = args.find((arg) => typeof arg === "function");
       const options = args.find((arg) => typeof arg === "object") ?? {};
-      const name = args.find((arg) => typeof arg === "string") ?? options.name ?? fn.name;
+      const title = args.find((arg) => typeof arg === "string") ?? options.name ?? fn.name;
+      const name = nameOf(this.#file, title);
       if (options.ignore || task.leftOut.includes(name)) return;
       if (task.tests !== null && !task.tests.includes(name)) return;
       this.#tests.push({ name, fn: fn ?? options.fn });
@@ -97,6 +102,7 @@ class Runner {
     const { files, mutants, fromStart } = this.#task;
     for (const file of files) {
       say({ kind: "loading", file });
+      this.#file = file;
       try {
         await import(file);
       } catch (error) {
@@ -118,8 +124,8 @@ class Runner {
       });
     }
     await this.#learn();
-    for (const [i, mutant] of mutants.entries()) {
-      if (!await this.#try(mutant, i === 0)) return;
+    for (const mutant of mutants) {
+      if (!await this.#try(mutant)) return;
     }
   }
 
@@ -127,10 +133,9 @@ class Runner {
   async #learn(): Promise<void> {
     for (const test of this.#tests.filter(({ name }) => !this.#usual.has(name))) {
       this.#reached.clear();
-      say({ kind: "testing", name: test.name });
-      const start = performance.now(), passed = await passes(test, LEARN_MS) === true;
-      const ms = performance.now() - start;
-      say({ kind: "test", name: test.name, ms, passed, reached: [...this.#reached] });
+      const start = performance.now(), error = await failure(test, LEARN_MS);
+      const ms = performance.now() - start, passed = error === null;
+      say({ kind: "test", name: test.name, ms, passed, error, reached: [...this.#reached] });
       if (!passed || ms > this.#task.budgetMs) continue;
       this.#usual.set(test.name, ms);
       for (const n of this.#reached) this.#met.set(n, [...this.#met.get(n) ?? [], test.name]);
@@ -139,7 +144,7 @@ class Runner {
   }
 
   /** Tries one mutant. False where the process is of no more use. */
-  async #try(mutant: number, isFirst: boolean): Promise<boolean> {
+  async #try(mutant: number): Promise<boolean> {
     say({ kind: "trying", mutant });
     const usual = this.#usual, names = new Set(this.#met.get(mutant));
     const quick = this.#tests.filter(({ name }) => names.has(name))
@@ -155,35 +160,37 @@ class Runner {
       say({ ...tried, status: this.#reached.has(mutant) ? "survived" : "unmet" });
       return true;
     }
-    if (by === HUNG) {
-      say({ ...tried, status: "hung" });
-      return false;
-    }
-    const again = await passes(tests.find(({ name }) => name === by)!, 120_000) === true;
+    const again = await failure(tests.find(({ name }) => name === by)!, AGAIN_MS) === null;
     // A test that fails without the mutant too was spoiled by it, or by one before.
-    say({ ...tried, status: again || isFirst ? "killed" : "spoiled" });
+    say({ ...tried, status: again ? "killed" : "spoiled" });
     return again;
   }
 
   async #firstFailure(tests: readonly Test[]): Promise<string | null> {
     for (const test of tests) {
-      const limit = 30_000 + 20 * (this.#usual.get(test.name) ?? 1000);
-      const result = await passes(test, limit);
-      if (result === null) return HUNG;
-      if (!result) return test.name;
+      const limitMs = 30_000 + 20 * (this.#usual.get(test.name) ?? 1000);
+      if (await failure(test, limitMs) !== null) return test.name;
     }
     return null;
   }
 }
 
-/** A test may take so long as it is; less than a process may be silent. */
-const LEARN_MS = 60_000;
+/** Names a test of a file, as other files may have tests of that name. */
+export function nameOf(file: string, title: string): string {
+  return `${file.slice(file.lastIndexOf("/tests/") + 1)}: ${title}`;
+}
 
-/** Stands for a test that does not end. */
-const HUNG = "(no end)";
+/** A test may take so long as it is. */
+const LEARN_MS = 180_000;
 
-/** True where a test passes, null where it does not end. */
-async function passes({ name, fn }: Test, limitMs: number): Promise<boolean | null> {
+/** So long may one take that failed with a mutant. */
+const AGAIN_MS = 180_000;
+
+/** Characters of an error that are told. */
+const LONGEST_ERROR = 500;
+
+/** Null where a test passes, its error's text where it fails, or that it does not end. */
+async function failure({ name, fn }: Test, limitMs: number): Promise<string | null> {
   const context = (name: string): Anything => ({
     name,
     origin: import.meta.url,
@@ -193,15 +200,18 @@ async function passes({ name, fn }: Test, limitMs: number): Promise<boolean | nu
       return true;
     },
   });
+  say({ kind: "testing", name, limitMs });
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const limit = new Promise<null>((resolve) => timer = setTimeout(() => resolve(null), limitMs));
+  const limit = new Promise<string>((resolve) =>
+    timer = setTimeout(() => resolve(`no end in ${limitMs} ms`), limitMs)
+  );
   try {
     return await Promise.race([
-      Promise.resolve(fn(context(name) as Deno.TestContext)).then(() => true),
+      Promise.resolve(fn(context(name) as Deno.TestContext)).then(() => null),
       limit,
     ]);
-  } catch {
-    return false;
+  } catch (error) {
+    return String(error).slice(0, LONGEST_ERROR);
   } finally {
     clearTimeout(timer);
   }

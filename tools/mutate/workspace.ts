@@ -1,11 +1,12 @@
 /**
- * A temporary copy of the repository in which sources may be changed and test files run.
+ * A copy of the repository in which sources may be changed and test files run. It stays where it is and only takes over what differs, so
+ * that Deno finds what it compiled for the run before.
  *
  * @module
  */
 
 import { capture } from "../command.ts";
-import { ROOT } from "../files.ts";
+import { exists, list, ROOT } from "../files.ts";
 import { NPM_ONLY_IMPORT_MAP } from "../jsr.ts";
 import type { Request } from "./preload.ts";
 
@@ -34,33 +35,44 @@ export interface TestOptions {
   readonly failFast?: boolean;
 }
 
+/** The folder of the copies. */
+const COPIES = ".cache/mutate/copies";
+
+/** The name of a copy: one of the sources with counters is another file to Deno's caches. */
+export type CopyName = "plain" | "counted" | "switched";
+
 /** A copy of the repository. */
 export class Workspace {
   readonly #folder: string;
+  readonly #lock: Deno.FsFile;
 
-  private constructor(folder: string) {
+  private constructor(folder: string, lock: Deno.FsFile) {
     this.#folder = folder;
+    this.#lock = lock;
   }
 
-  /** Copies every file that git knows or would know. */
-  static async create(): Promise<Workspace> {
-    const args = [
-      "-C",
-      decodeURIComponent(ROOT.pathname),
-      "ls-files",
-      "-co",
-      "--exclude-standard",
-      "-z",
-    ];
+  /** Takes the first copy of a name that no other run holds, and makes it equal to every file that git knows or would know. */
+  static async create(name: CopyName): Promise<Workspace> {
+    const root = decodeURIComponent(ROOT.pathname);
+    const args = ["-C", root, "ls-files", "-co", "--exclude-standard", "-z"];
     const { code, stdout, stderr } = await capture("git", args);
     if (code !== 0) throw new Error(`Cannot list the files of the repository: ${stderr}`);
-    const folder = await Deno.makeTempDir({ prefix: "weft-mutate-" });
-    for (const file of stdout.split("\0").filter((file) => file)) {
-      const target = `${folder}/${file}`;
-      await Deno.mkdir(target.slice(0, target.lastIndexOf("/")), { recursive: true });
-      await Deno.copyFile(new URL(file, ROOT), target).catch(ignoreMissing);
+    await Deno.mkdir(`${root}${COPIES}`, { recursive: true });
+    for (let i = 0;; i++) {
+      const place = `${COPIES}/${name}_${i}`;
+      const lock = await Deno.open(`${root}${place}.lock`, { create: true, write: true });
+      if (!await lock.tryLock(true)) {
+        lock.close();
+        continue;
+      }
+      const files = stdout.split("\0").filter((file) => exists(file, "isFile"));
+      const kept = new Set(files);
+      for (const file of list(place, "").map((path) => path.slice(place.length + 1))) {
+        if (!kept.has(file)) await Deno.remove(`${root}${place}/${file}`);
+      }
+      for (const file of files) await copyChanged(`${root}${file}`, `${root}${place}/${file}`);
+      return new Workspace(`${root}${place}`, lock);
     }
-    return new Workspace(folder);
   }
 
   /** Where a file for us alone may be, such as a request. */
@@ -78,9 +90,9 @@ export class Workspace {
     Deno.writeTextFileSync(this.path(file), text);
   }
 
-  /** Removes the copy. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    await Deno.remove(this.#folder, { recursive: true });
+  /** Leaves the copy to other runs. */
+  [Symbol.dispose](): void {
+    this.#lock.close();
   }
 
   /** Runs test files one after the other. */
@@ -125,9 +137,15 @@ export class Workspace {
   }
 }
 
-/** A file that git still lists may have been deleted. */
-function ignoreMissing(error: unknown): void {
-  if (!(error instanceof Deno.errors.NotFound)) throw error;
+/** Copies a file that is not there or has other bytes. */
+async function copyChanged(from: string, to: string): Promise<void> {
+  const [bytes, there] = await Promise.all([
+    Deno.readFile(from),
+    Deno.readFile(to).catch(() => null),
+  ]);
+  if (there?.length === bytes.length && bytes.every((byte, i) => byte === there[i])) return;
+  await Deno.mkdir(to.slice(0, to.lastIndexOf("/")), { recursive: true });
+  await Deno.writeFile(to, bytes);
 }
 
 /** Ends what says nothing for too long. */
