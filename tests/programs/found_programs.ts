@@ -280,4 +280,17 @@ export const FOUND_PROGRAMS: readonly Program[] = [
     "lines": [{ "code": "tf.euclideanNorm($0, undefined, false)", "operands": [0] }],
     "outputs": [1],
   },
+  // function of unknown dims
+  {
+    "inputs": [{
+      "dtype": "float32",
+      "shape": [2, 3, 2],
+      "data": [1, 2, 2, 4, 3, 6, 1, 0, 0, 1, -1, 2],
+    }],
+    "lines": [
+      { "code": "tf.linalg.matrixRank(tf.stopGradient($0))", "operands": [0] },
+      { "code": "tf.linalg.pinv(tf.add($0, tf.sin($0)))", "operands": [0] },
+    ],
+    "outputs": [1, 2],
+  },
 ];

@@ -53,6 +53,7 @@ export function firstLine(error: unknown): string {
  */
 function isRefusal(error: unknown, program: Program): boolean {
   if (error instanceof tf.NotImplementedError) return true;
+  if (/it is implemented for .* known/.test(firstLine(error))) return true;
   if (/Integer division by zero/.test(firstLine(error))) return true;
   if (!(error instanceof tf.ValueError)) return false;
   // A broadcast with an unknown extent makes a loop's 1 unknown: TensorFlow asks for its invariant, too.

@@ -8,6 +8,8 @@
 import * as tf from "@weft/weft";
 import { COMPOSITES, CONTROL, SCRIPTS } from "./ops_control.ts";
 import { JOINED } from "./ops_joined.ts";
+import { MATRICES, SYSTEMS } from "./ops_linalg.ts";
+import { MATH, STRINGS } from "./ops_named.ts";
 import {
   ATTENTIONS,
   IMAGES,
@@ -55,6 +57,10 @@ const FAMILIES: readonly (readonly [readonly Template[], number])[] = [
   [READS, 1],
   [WRITES, 2],
   [COMPOSITES, 1],
+  [MATRICES, 2],
+  [SYSTEMS, 1],
+  [MATH, 1],
+  [STRINGS, 1],
 ];
 
 /** All templates. */

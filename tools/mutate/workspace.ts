@@ -68,9 +68,9 @@ export class Workspace {
       const files = stdout.split("\0").filter((file) => exists(file, "isFile"));
       const kept = new Set(files);
       for (const file of list(place, "").map((path) => path.slice(place.length + 1))) {
-        if (!kept.has(file)) await Deno.remove(`${root}${place}/${file}`);
+        if (!kept.has(file)) Deno.removeSync(`${root}${place}/${file}`);
       }
-      for (const file of files) await copyChanged(`${root}${file}`, `${root}${place}/${file}`);
+      for (const file of files) copyChanged(`${root}${file}`, `${root}${place}/${file}`);
       return new Workspace(`${root}${place}`, lock);
     }
   }
@@ -137,15 +137,18 @@ export class Workspace {
   }
 }
 
-/** Copies a file that is not there or has other bytes. */
-async function copyChanged(from: string, to: string): Promise<void> {
-  const [bytes, there] = await Promise.all([
-    Deno.readFile(from),
-    Deno.readFile(to).catch(() => null),
-  ]);
-  if (there?.length === bytes.length && bytes.every((byte, i) => byte === there[i])) return;
-  await Deno.mkdir(to.slice(0, to.lastIndexOf("/")), { recursive: true });
-  await Deno.writeFile(to, bytes);
+/** Copies a file that is not there or was written at another time; at once, as waiting for each of thousands takes minutes on a busy machine. */
+function copyChanged(from: string, to: string): void {
+  const { mtime, size } = Deno.statSync(from);
+  try {
+    const there = Deno.statSync(to);
+    if (there.size === size && there.mtime?.getTime() === mtime?.getTime()) return;
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    Deno.mkdirSync(to.slice(0, to.lastIndexOf("/")), { recursive: true });
+  }
+  Deno.copyFileSync(from, to);
+  if (mtime) Deno.utimeSync(to, mtime, mtime);
 }
 
 /** Ends what says nothing for too long. */

@@ -9,7 +9,8 @@ import { expmCpu } from "../../kernels/host/linalg/expm.ts";
 import { cast } from "../array/cast.ts";
 import { zerosLike } from "../array/creation.ts";
 import { splitEqually } from "../array/join_ops.ts";
-import { expandDims, squeeze } from "../array/view.ts";
+import { stridedSlice } from "../array/strided_slice.ts";
+import { expandDims, shape, squeeze } from "../array/view.ts";
 import { asTensor, intScalar, shapeOfInput, toFloatInput } from "../input.ts";
 import { conj } from "../pointwise/complex.ts";
 import { div, mul } from "../pointwise/arithmetic.ts";
@@ -21,16 +22,19 @@ import { flip } from "./linalg.ts";
 import { matMul } from "./matmul.ts";
 import { slogdet } from "./solve.ts";
 
-/** Returns the extents of matrices, which must be known. Throws `ValueError` for what is no matrix. */
-function extents(x: Tensor, fn: string): readonly [rows: number, columns: number] {
-  const known = x.staticShape;
-  const [rows, columns] = known?.slice(-2) ?? [null, null];
-  if (known === null || known.length < 2 || rows == null || columns == null) {
-    throw new ValueError(
-      `Cannot apply ${fn} to shape ${shapeText(known)}: wanted matrices of known extents`,
-    );
+/**
+ * Returns `times` the accuracy of the dtype times the larger extent of matrices, a tensor where a graph does not know the extents. Throws
+ * `ValueError` for what is no matrix.
+ */
+function accuracy(x: Tensor, fn: string, times = 1): number | Tensor {
+  const known = x.staticShape, factor = times * epsilon(x.dtype);
+  if (known !== null && known.length < 2) {
+    throw new ValueError(`Cannot apply ${fn} to shape ${shapeText(known)}: wanted matrices`);
   }
-  return [rows, columns];
+  const [rows, columns] = known?.slice(-2) ?? [null, null];
+  if (rows !== null && columns !== null) return Math.max(rows, columns) * factor;
+  const extents = stridedSlice(shape(x), [-2], [0], [1], 0, 1);
+  return mul(cast(max(extents), x.dtype), factor);
 }
 
 const Expm: OpDef = defineOp({
@@ -99,9 +103,9 @@ function epsilon(dtype: DType): number {
  */
 export function pinv(a: TensorLike, rcond?: number): Tensor {
   return compose(() => {
-    const x = asTensor(toFloatInput(a, "a", "pinv")), [m, n] = extents(x, "pinv");
+    const x = asTensor(toFloatInput(a, "a", "pinv")), relative = rcond ?? accuracy(x, "pinv", 10);
     const [s, u, v] = svd(x);
-    const least = mul(max(s, -1, true), rcond ?? 10 * Math.max(m, n) * epsilon(x.dtype));
+    const least = mul(max(s, -1, true), relative);
     const isOver = greater(s, least);
     // Not one over zero: its gradient would be NaN.
     const inverse = where(isOver, div(1, where(isOver, s, 1)), zerosLike(s));
@@ -121,10 +125,10 @@ export function pinv(a: TensorLike, rcond?: number): Tensor {
  */
 export function matrixRank(a: TensorLike, tol?: TensorLike): Tensor {
   return compose(() => {
-    const x = asTensor(toFloatInput(a, "a", "matrixRank")), [m, n] = extents(x, "matrixRank");
+    const x = asTensor(toFloatInput(a, "a", "matrixRank")), relative = accuracy(x, "matrixRank");
     const s = svdvals(x);
     const least = tol === undefined
-      ? mul(max(s, -1, true), Math.max(m, n) * epsilon(x.dtype))
+      ? mul(max(s, -1, true), relative)
       : expandDims(asTensor(toFloatInput(tol, "tol", "matrixRank")), -1);
     return sum(cast(greater(s, least), "int32"), -1);
   });
