@@ -252,20 +252,21 @@ export function writeExpr(n: NodeWriter, expr: Expr, xs: readonly Ref[], hint: D
     }
     const { type } = operandsOf(e, dtypes, hint);
     const operands = e.args.map((a, i) => write(a, e.op === "select" && i === 0 ? "bool" : type));
-    const isBool = operands[0].dtype === "bool" && e.op !== "select";
-    const primitive = (isBool ? OF_BOOLEANS[e.op] : undefined) ?? PRIMITIVES[e.op];
-    if (primitive === undefined) return n.lacks(`ONNX has no counterpart of ${e.op}`);
-    return primitive(n, operands);
+    return writePrimitive(n, e.op, operands);
   });
   return write(expr, hint);
 }
 
+/** Writes a primitive of real operands. */
+export function writePrimitive(n: NodeWriter, op: ScalarOp, operands: readonly Ref[]): Ref {
+  const isBool = operands[0].dtype === "bool" && op !== "select";
+  const primitive = (isBool ? OF_BOOLEANS[op] : undefined) ?? PRIMITIVES[op];
+  if (primitive === undefined) return n.lacks(`ONNX has no counterpart of ${op}`);
+  return primitive(n, operands);
+}
+
 /** Casts as Weft does: floats beyond the ends of an integer type become these. */
 function convert(n: NodeWriter, x: Ref, dtype: DType): Ref {
-  const from = DTYPES[x.dtype].kind;
-  if (from === "complex" || DTYPES[dtype].kind === "complex") {
-    return n.lacks("ONNX's ops take no complex numbers");
-  }
   if (dtype !== "string" || x.dtype === "string") return n.cast(x, dtype);
   return expand(n, n.scalar(0, "string"), shapeOf(n, x));
 }

@@ -15,6 +15,8 @@ export class Ref {
   wide: Ref | null = null;
   /** The same image with its channels at axis 1, where the file has it. */
   first: Ref | null = null;
+  /** Its real and its imaginary part, where it is complex: the file has these in its place. */
+  parts: readonly [Ref, Ref] | null = null;
 
   constructor(name: string, dtype: DType, shape: PartialShape, known: NdArray | null = null) {
     this.name = name;
@@ -29,6 +31,7 @@ export class Ref {
     const ref = new Ref(this.name, this.dtype, shape, this.known);
     ref.wide = this.wide;
     ref.first = this.first;
+    ref.parts = this.parts && [this.parts[0].withShape(shape), this.parts[1].withShape(shape)];
     return ref;
   }
 }

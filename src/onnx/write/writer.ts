@@ -13,6 +13,7 @@ import type { Tensor } from "../../engine/core/tensor.ts";
 import { resourceOf } from "../../engine/core/graph_node.ts";
 import { buildParts } from "../../tensorflow/graph_def/portable_build.ts";
 import { Constants, type GraphBuilder, Names } from "./builder.ts";
+import { addConstant, writeComplex } from "./complex.ts";
 import { countOf, isHalf, writeExpr, writeWide } from "./expressions.ts";
 import { reduceNode } from "./reductions.ts";
 import { inTheirLayout } from "./layout.ts";
@@ -35,6 +36,8 @@ export interface UnportableOnnxNode {
 /** The table of rules. */
 export interface Tables {
   readonly rules: WriteRules;
+  /** Rules of ops on complex numbers that are neither moved nor computed one by one. */
+  readonly complex: WriteRules;
   /** Expansions of ops that are not Weft's own, by op. */
   readonly parts: Readonly<Record<string, NonNullable<OpInit["expand"]>>>;
 }
@@ -186,11 +189,7 @@ export class ModelWriter implements Bodies {
   #state({ def, attrs, inputs }: IrNode, name: string): Ref[] | null {
     if (def.meaning.kind === "constant") {
       const value = attrs.value as NdArray;
-      return DTYPES[value.dtype].kind === "complex"
-        ? [new Ref("", value.dtype, value.shape, value)]
-        : [
-          this.constants.add(value, name),
-        ];
+      return [addConstant(this.constants, value, name)];
     }
     if (def.name === "VarHandleOp") return [new Ref("", "resource", [])];
     if (def.name !== "ReadVariableOp") return null;
@@ -205,7 +204,10 @@ export class ModelWriter implements Bodies {
     if (ref === undefined) {
       const name = this.#options.variableNames.get(state) ?? state.sharedName;
       const array = this.#options.read(state.value);
-      this.#variables.set(state, ref = this.constants.add(array, name, { isShared: false }));
+      this.#variables.set(
+        state,
+        ref = addConstant(this.constants, array, name, { isShared: false }),
+      );
     }
     return ref;
   }
@@ -215,7 +217,7 @@ export class ModelWriter implements Bodies {
     if (state !== null) return new Ref("", "resource", []);
     let ref = this.#captured.get(outer);
     if (ref === undefined) {
-      ref = this.constants.add(this.#options.read(outer), "captured");
+      ref = addConstant(this.constants, this.#options.read(outer), "captured");
       this.#captured.set(outer, ref);
     }
     return ref;
@@ -223,7 +225,7 @@ export class ModelWriter implements Bodies {
 
   /** Writes a node, or notes that it has no counterpart. */
   #tried(n: NodeWriter): readonly Ref[] {
-    const missing = n.xs.some((x) => x.name === "" && x.known === null && x.dtype !== "resource");
+    const missing = n.xs.some((x) => x.name === "" && x.parts === null && x.dtype !== "resource");
     if (missing) return [];
     try {
       return this.#write(n);
@@ -238,21 +240,22 @@ export class ModelWriter implements Bodies {
     const { def } = n, { rules, parts } = this.#options.tables;
     const rule = Object.hasOwn(rules, def.name) ? rules[def.name] : undefined;
     if (typeof rule === "string") return n.lacks(rule);
-    const complex = [...n.xs, ...n.outputs].find((x) => DTYPES[x.dtype].kind === "complex");
-    if (complex !== undefined && !PASSING.has(def.name)) {
-      return n.lacks("ONNX's ops take no complex numbers");
-    }
-    const made = rule?.(n) ?? null;
+    const isComplex = [...n.xs, ...n.outputs].some((x) => DTYPES[x.dtype].kind === "complex");
+    const made = isComplex && !PASSING.has(def.name)
+      ? writeComplex(n, this.#options.tables.complex, (part) => this.#write(part))
+      : rule?.(n) ?? null;
     if (made !== null) return made instanceof Ref ? [made] : [...made];
     const { meaning } = def;
-    if (meaning.kind === "pointwise") return pointwise(n);
-    if (meaning.kind === "reduce") return [reduceNode(n, meaning)];
+    if (!isComplex && meaning.kind === "pointwise") return pointwise(n);
+    if (!isComplex && meaning.kind === "reduce") return [reduceNode(n, meaning)];
     const expansion = Object.hasOwn(parts, def.name) ? parts[def.name] : def.expand;
     if (expansion !== undefined) return this.#parts(n, expansion);
     const { portable } = def;
     return n.lacks(
       typeof portable === "object" && "never" in portable
         ? portable.never
+        : isComplex
+        ? "ONNX has no complex numbers, and it is not written by their parts"
         : "ONNX has no counterpart of it",
     );
   }

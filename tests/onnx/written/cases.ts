@@ -41,9 +41,7 @@ const RANDOM = /^(Random(Uniform|StandardNormal)|Multinomial)/;
 /** An op on each of its samples. */
 export function casesOf(def: OpDef): Case[] {
   return SAMPLES[def.name].flatMap((sample, k) => {
-    const all = dtypesOf(def, sample), real = all.filter((d) => !d.startsWith("complex"));
-    // ONNX's ops take no complex numbers.
-    const dtypes = real.length > 0 ? real : all;
+    const dtypes = dtypesOf(def, sample);
     const first = dtypes.includes("float32") ? "float32" : dtypes[0];
     return [
       ...[true, false].map((known) => caseOf(def, sample, { known, k, dtype: first })),
@@ -64,16 +62,23 @@ function caseOf(
     def.signature.isHostInput[argOfInput(def, i, inputs.length)] ?? false;
   inputs.forEach((a, i) => {
     if (isHost(i)) return;
-    feeds[`x${i}`] = a.dtype === "bfloat16" ? tf.cast(tf.tensor(a), "float32").ndarraySync() : a;
+    if (isComplex(a)) [feeds[`x${i}`], feeds[`x${i}_imag`]] = partsOf(a);
+    else {
+      feeds[`x${i}`] = a.dtype === "bfloat16" ? tf.cast(tf.tensor(a), "float32").ndarraySync() : a;
+    }
   });
-  // Python has no arrays of bfloat16: these models take and give floats.
-  const from = (x: tf.Tensor, a: tf.NdArray): tf.Tensor =>
-    x.dtype === a.dtype ? x : tf.cast(x, a.dtype);
-  const plain = (x: tf.Tensor): tf.Tensor => x.dtype === "bfloat16" ? tf.cast(x, "float32") : x;
+  // Python has no arrays of bfloat16, ONNX no complex numbers: these models take and give floats.
+  const plain = (x: tf.Tensor): tf.Tensor[] =>
+    isComplex(x) ? [tf.real(x), tf.imag(x)] : [x.dtype === "bfloat16" ? tf.cast(x, "float32") : x];
   const f = tf.function((...xs: tf.Tensor[]) => {
     let next = 0;
-    const given = inputs.map((a, i) => isHost(i) ? a : from(xs[next++], a));
-    return apply(def, given, sample.attrs ?? {}).map(plain);
+    const given = inputs.map((a, i) => {
+      if (isHost(i)) return a;
+      const x = xs[next++];
+      if (isComplex(a)) return tf.complex(x, xs[next++]);
+      return x.dtype === a.dtype ? x : tf.cast(x, a.dtype);
+    });
+    return apply(def, given, sample.attrs ?? {}).flatMap(plain);
   }, {
     inputSignature: Object.entries(feeds).map(([name, a]) =>
       tf.TensorSpec(known ? a.shape : a.shape.map(() => null), a.dtype, name)
@@ -88,6 +93,15 @@ function caseOf(
     isRandom: RANDOM.test(def.name),
     ...(NEAR[dtype] !== undefined && { near: NEAR[dtype] }),
   };
+}
+
+function isComplex({ dtype }: { readonly dtype: tf.DType }): boolean {
+  return dtype.startsWith("complex");
+}
+
+function partsOf(a: tf.NdArray): tf.NdArray[] {
+  const x = tf.tensor(a);
+  return [tf.real(x).ndarraySync(), tf.imag(x).ndarraySync()];
 }
 
 /** Writes a case, or gives the reason why it is refused. */

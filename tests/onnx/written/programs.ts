@@ -128,11 +128,65 @@ function detection(image: tf.Tensor): Record<string, tf.Tensor> {
   };
 }
 
+/** Filters of all kinds, pools of both, and the gradients of their weights and images. */
+function convTraining(image: tf.Tensor): readonly tf.Tensor[] {
+  const weights = [
+    weight("step/c", [3, 3, 2, 4]),
+    weight("step/wide", [3, 2, 4, 6]),
+    weight("step/depth", [2, 2, 6, 2]),
+  ] as const;
+  const loss = (x: tf.Tensor): tf.Tensor => {
+    let y = tf.tanh(tf.conv2d(x, weights[0], 2, "same") as tf.Tensor);
+    y = tf.tanh(tf.conv2d(y, weights[1], 1, "valid", "NHWC", [2, 1]) as tf.Tensor);
+    y = tf.maxPool(y, 2, 1, "same") as tf.Tensor;
+    y = tf.depthwiseConv2d(y, weights[2], 1, "same") as tf.Tensor;
+    y = tf.avgPool(y, 3, 2, "same") as tf.Tensor;
+    y = tf.image.resizeBilinear(y, [5, 3], false, true) as tf.Tensor;
+    return tf.sum(tf.square(tf.slice(y, [0, 1, 0, 0], [-1, 3, -1, -1])));
+  };
+  return tf.gradients(loss(image), [image, ...weights]) as readonly tf.Tensor[];
+}
+
+/** A logarithmic spectrogram in bands, and the samples that its spectrum gives back. */
+function spectrogram(samples: tf.Tensor): Record<string, tf.Tensor> {
+  const spectrum = tf.signal.stft(samples, 16, 8, 20);
+  const bands = tf.matMul(tf.square(tf.abs(spectrum)), tf.abs(weight("bands", [11, 5], 1)));
+  return {
+    bands: tf.log(tf.add(bands, 1e-3)),
+    turned: tf.mul(tf.cos(tf.atan2(tf.imag(spectrum), tf.real(spectrum))), tf.abs(spectrum)),
+    frames: tf.irfft(spectrum),
+  };
+}
+
+/** Rows convolved around by products of their spectra, and the gradient of that. */
+function frequencyFilter(x: tf.Tensor): readonly tf.Tensor[] {
+  const filter = tf.complex(weight("filter/real", [5], 1), weight("filter/imag", [5], 1));
+  const filtered = (x: tf.Tensor): tf.Tensor => tf.irfft(tf.mul(tf.rfft(x), filter), 9);
+  const plane = tf.real(tf.ifft2d(tf.mul(tf.fft2d(tf.cast(x, "complex64")), tf.complex(2, -1))));
+  const [dx] = tf.gradients(tf.sum(tf.square(filtered(x))), [x]) as tf.Tensor[];
+  return [filtered(x), plane, dx];
+}
+
 const PROGRAMS: Readonly<Record<string, Program>> = {
   "a convolutional network": {
     specs: { image: [[null, 16, 16, 1]] },
     feeds: { image: drawn([2, 16, 16, 1]) },
     body: convNet,
+  },
+  "gradients of filters and pools": {
+    specs: { image: [[2, 11, 9, 2]] },
+    feeds: { image: drawn([2, 11, 9, 2]) },
+    body: convTraining,
+  },
+  "a spectrogram": {
+    specs: { samples: [[null, 60]] },
+    feeds: { samples: drawn([2, 60]) },
+    body: spectrogram,
+  },
+  "a filter of frequencies": {
+    specs: { x: [[null, 9]] },
+    feeds: { x: drawn([3, 9]) },
+    body: frequencyFilter,
   },
   "a transformer block": {
     specs: { ids: [[null, null], "int32"], mask: [[null, null], "int32"] },

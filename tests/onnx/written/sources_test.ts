@@ -217,7 +217,22 @@ Deno.test("encodeOnnx() refuses what it cannot write, and says why", async () =>
       undefined,
       "variables that a run changes",
     ],
-    ["complex numbers", () => named((x) => tf.abs(tf.complex(x, x))), undefined, "complex numbers"],
+    [
+      "a function of complex numbers",
+      () => named((x) => tf.abs(tf.asin(tf.complex(x, x)))),
+      undefined,
+      "no complex numbers",
+    ],
+    [
+      "complex numbers in a branch",
+      () =>
+        named((x) => {
+          const z = tf.complex(x, x), isBig = tf.greater(tf.sum(x), 0);
+          return tf.real(tf.cond(isBig, () => tf.mul(z, z), () => z));
+        }),
+      undefined,
+      "no complex numbers",
+    ],
     ["a complex output", () => named((x) => tf.complex(x, x)), undefined, "complex"],
     [
       "a composite",
@@ -250,6 +265,15 @@ Deno.test("encodeOnnx() refuses what it cannot write, and says why", async () =>
     assert(again.message.includes(text), `${name}: ${again.message}`);
   }
 });
+
+testOnDevices(
+  "encodeOnnx() writes complex variables and captured numbers by their parts",
+  async () => {
+    const z = tf.variable(tf.complex([1, 2, 3], [0, 1, -1])), w = tf.complex(2, -1);
+    const f = named((x) => tf.real(tf.mul(tf.mul(tf.cast(x, "complex64"), z), w)), [3]);
+    assertEquals(await outputOf(encodeOnnx(f), tf.tensor([1, 10, 100])), [2, 50, 500]);
+  },
+);
 
 testOnDevices(
   "encodeOnnx() writes scalars, nothing, names of all kinds and every dtype",

@@ -76,7 +76,6 @@ export const IMAGES: WriteRules = {
   NonMaxSuppressionV3: nonMaxSuppression,
   NonMaxSuppressionV4: nonMaxSuppression,
   NonMaxSuppressionV5: nonMaxSuppression,
-  ResizeBilinearBack: "ONNX has no gradient of a resize",
   ResizeBilinear: resize(() => ({ mode: "linear" }), true),
   SpaceToDepth: blocks("SpaceToDepth"),
   ResizeNearestNeighbor: resize(({ align_corners, half_pixel_centers }) => ({

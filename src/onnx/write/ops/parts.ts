@@ -1,45 +1,19 @@
 /** Ops that ONNX has not, by others of Weft's. */
 import { apply1, type OpInput } from "../../../engine/core/apply.ts";
-import { lookupOp, type OpInit } from "../../../engine/core/op.ts";
+import { lookupOp } from "../../../engine/core/op.ts";
 import { hostInts } from "../../../engine/ops/array/view.ts";
 import { NdArray } from "../../../engine/core/nd_array.ts";
-import { isolated } from "../../../engine/runtime/eager/isolated.ts";
 import type { Tensor } from "../../../engine/core/tensor.ts";
 import { UnimplementedError } from "../../../engine/core/errors.ts";
 import { PARTS as PORTABLE } from "../../../tensorflow/graph_def/portable_parts.ts";
 import * as tf from "../../../../mod.ts";
-
-type Expansion = NonNullable<OpInit["expand"]>;
-
-function tensor(x: OpInput): Tensor {
-  return tf.identity(x as Tensor);
-}
-
-function rankOf(x: OpInput): number {
-  const rank = x instanceof NdArray ? x.shape.length : (x as Tensor).staticShape?.length;
-  if (rank === undefined) throw new UnimplementedError("the rank of an input is not known");
-  return rank;
-}
+import { IMAGE_PARTS } from "./image_parts.ts";
+import { type Expansion, extent, iota, like, rankOf, tensor } from "./part_helpers.ts";
 
 function axisOf(axis: OpInput, rank: number): number {
   if (!(axis instanceof NdArray)) throw new UnimplementedError("the axis is not a constant");
   const [a] = hostInts(axis);
   return a < 0 ? a + rank : a;
-}
-
-/** Returns an extent as a scalar. */
-function extent(x: Tensor, axis: number): Tensor {
-  const known = x.staticShape?.[axis];
-  return known == null ? tf.gather(tf.shape(x), axis) : tf.scalar(known, "int32");
-}
-
-function iota(n: Tensor): Tensor {
-  return apply1(lookupOp("Range")!, [tf.scalar(0, "int32"), n, tf.scalar(1, "int32")]);
-}
-
-/** Returns a number in the dtype of a tensor. */
-function like(x: Tensor, value: number): Tensor {
-  return tf.cast(tf.scalar(value, "int32"), x.dtype);
 }
 
 /** The products of elements up to each, by a matrix of which take part. */
@@ -167,65 +141,6 @@ const diagonalPart: Expansion = ([given, k]) => {
   return [tf.gather(flat, at, -1)];
 };
 
-/**
- * Makes a resize whose weights ONNX has not: a product with a matrix along each axis, which Weft's own op makes of the
- * pictures of single rows.
- */
-function resizeByMatrix(op: string): Expansion {
-  return ([given, size], attrs) => {
-    const x = tensor(given);
-    const [height, width] = x.staticShape?.slice(1, 3) ?? [null, null];
-    if (height == null || width == null || !(size instanceof NdArray)) {
-      throw new UnimplementedError("the extents of its images are not known");
-    }
-    const { align_corners, half_pixel_centers } = attrs;
-    const matrix = (from: number, to: number): Tensor => {
-      const rows = new NdArray("float32", [1, from, 1, from], new Float32Array(from * from));
-      for (let i = 0; i < from; i++) (rows.data as Float32Array)[i * from + i] = 1;
-      const made = isolated({ device: "/CPU:0" }, () => {
-        const of = { align_corners, ...(op === "ResizeBicubic" && { half_pixel_centers }) };
-        const weights = apply1(lookupOp(op)!, [rows, hostVector([to, 1])], of);
-        const array = weights.ndarraySync();
-        weights.dispose();
-        return array;
-      });
-      return tf.constant(new NdArray("float32", [to, from], made.data));
-    };
-    const [tall, broad] = hostInts(size), floats = tf.cast(x, "float32");
-    return [tf.einsum("ph,qw,bhwc->bpqc", matrix(height, tall), matrix(width, broad), floats)];
-  };
-}
-
-function hostVector(values: readonly number[]): NdArray {
-  return new NdArray("int32", [values.length], Int32Array.from(values));
-}
-
-/** Samples each box by a product with the weights of the rows and the columns that it reads. */
-const cropAndResize: Expansion = ([given, boxes, which, size], { method, extrapolation_value }) => {
-  if (!(size instanceof NdArray)) {
-    throw new UnimplementedError("the size of crops is not a constant");
-  }
-  const image = tf.cast(tensor(given), "float32"), corners = tensor(boxes), crop = hostInts(size);
-  const axis = (k: 0 | 1): { readonly weights: Tensor; readonly inside: Tensor } => {
-    const extents = tf.cast(extent(image, k + 1), "float32"), last = tf.sub(extents, 1);
-    const [from, to] = [k, k + 2].map((i) => tf.slice(corners, [0, i], [-1, 1]));
-    const steps = tf.tensor([
-      Array.from({ length: crop[k] }, (_, i) => crop[k] > 1 ? i / (crop[k] - 1) : 0.5),
-    ]);
-    const at = tf.mul(tf.add(from, tf.mul(tf.sub(to, from), steps)), last);
-    const inside = tf.logicalAnd(tf.greaterEqual(at, 0), tf.lessEqual(at, last));
-    const place = tf.cast(iota(extent(image, k + 1)), "float32");
-    const read = tf.expandDims(method === "nearest" ? tf.round(at) : at, -1);
-    const weights = tf.maximum(tf.sub(1, tf.abs(tf.sub(read, place))), 0);
-    return { weights, inside };
-  };
-  const rows = axis(0), columns = axis(1);
-  const picked = tf.gather(image, tensor(which)) as Tensor;
-  const made = tf.einsum("nph,nqw,nhwc->npqc", rows.weights, columns.weights, picked);
-  const inside = tf.logicalAnd(tf.expandDims(rows.inside, 2), tf.expandDims(columns.inside, 1));
-  return [tf.where(tf.expandDims(inside, -1), made, tf.scalar(extrapolation_value as number))];
-};
-
 /** Sets the diagonal of matrices; that alone, not a band. */
 const setDiagonal: Expansion = ([given, diagonal, k]) => {
   if (!(k instanceof NdArray) || hostInts(k).some((d) => d !== 0)) {
@@ -245,11 +160,55 @@ const setDiagonal: Expansion = ([given, diagonal, k]) => {
   return [tf.where(isOn, tf.expandDims(wide, -2), x)];
 };
 
+/** Makes matrices with one diagonal, not a band. */
+const diagonalMatrix: Expansion = ([given, k, numRows, numColumns, padding]) => {
+  if (!(k instanceof NdArray) || new Set(hostInts(k)).size !== 1) {
+    throw new UnimplementedError("it makes a band");
+  }
+  const x = tensor(given), last = rankOf(x) - 1, n = extent(x, last), [by] = hostInts(k);
+  const count = (wanted: OpInput, least: number): Tensor => {
+    const [own] = wanted instanceof NdArray ? hostInts(wanted) : [-1];
+    return own < 0 ? tf.add(n, least) : tf.scalar(own, "int32");
+  };
+  const rows = count(numRows, Math.max(-by, 0)), columns = count(numColumns, Math.max(by, 0));
+  const isOn = tf.equal(
+    tf.sub(tf.expandDims(iota(columns), 0), tf.expandDims(iota(rows), 1)),
+    by,
+  );
+  // An element stands in the row of its number, below the main diagonal in the column.
+  const pads = [...new Array<number>(2 * last + 1).fill(0)].map((v) => tf.scalar(v, "int32"));
+  const short = tf.sub(by < 0 ? columns : rows, n);
+  const wide = apply1(lookupOp("Pad")!, [x, tf.reshape(tf.stack([...pads, short]), [-1, 2])]);
+  return [tf.where(isOn, tf.expandDims(wide, by < 0 ? -2 : -1), tf.reshape(tensor(padding), []))];
+};
+
+/** Puts each element back to the number that the slice has of it. */
+const stridedSliceGrad: Expansion = ([shape, begin, end, strides, dy], attrs) => {
+  const dims = tf.cast(tensor(shape), "int32"), size = tf.prod(dims);
+  const masks = Object.fromEntries(Object.entries(attrs).filter(([key]) => key.endsWith("_mask")));
+  const places = tf.reshape(iota(size), dims as unknown as number[]);
+  const taken = apply1(lookupOp("StridedSlice")!, [places, begin, end, strides], masks);
+  const none = apply1(lookupOp("Fill")!, [tf.reshape(size, [1]), like(tensor(dy), 0)]);
+  const sums = tf.tensorScatterUpdate(
+    none,
+    tf.reshape(taken, [-1, 1]),
+    tf.reshape(tensor(dy), [-1]),
+  );
+  return [tf.reshape(sums, dims as unknown as number[])];
+};
+
+/** Makes the sums or means of picked rows. */
+function pickedSegments(op: "SegmentSum" | "SegmentMean"): Expansion {
+  return ([data, indices, ids]) => [
+    apply1(lookupOp(op)!, [tf.gather(tensor(data), tensor(indices)) as Tensor, ids]),
+  ];
+}
+
 /** Expansions by op: those of a portable GraphDef, and of ops that TensorFlow has. */
 export const PARTS: Readonly<Record<string, Expansion>> = {
   ...PORTABLE,
+  ...IMAGE_PARTS,
   Bincount: bincount,
-  CropAndResize: cropAndResize,
   Cumprod: cumprod,
   DenseBincount: denseBincount,
   Diag: diag,
@@ -257,14 +216,16 @@ export const PARTS: Readonly<Record<string, Expansion>> = {
   LowerBound: bound(tf.less),
   MatrixBandPart: bandPart,
   MatrixDiagPartV3: diagonalPart,
-  ResizeArea: resizeByMatrix("ResizeArea"),
-  ResizeBicubic: resizeByMatrix("ResizeBicubic"),
+  MatrixDiagV3: diagonalMatrix,
   MatrixSetDiagV3: setDiagonal,
   SegmentMax: sortedSegments("SegmentMax"),
   SegmentMean: segmentMean,
   SegmentMin: sortedSegments("SegmentMin"),
   SegmentProd: sortedSegments("SegmentProd"),
   SegmentSum: sortedSegments("SegmentSum"),
+  SparseSegmentMean: pickedSegments("SegmentMean"),
+  SparseSegmentSum: pickedSegments("SegmentSum"),
   SparseSoftmaxCrossEntropyWithLogits: sparseCrossEntropy,
+  StridedSliceGrad: stridedSliceGrad,
   UpperBound: bound(tf.lessEqual),
 };

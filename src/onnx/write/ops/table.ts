@@ -14,7 +14,9 @@ import { PRODUCTS } from "./products.ts";
 import { RANDOM } from "./random.ts";
 import { SCANS } from "./scans.ts";
 import { SHAPES } from "./shapes.ts";
+import { SPECTRAL } from "./spectral.ts";
 import { TEXTS } from "./texts.ts";
+import { WINDOW_GRADIENTS } from "./window_gradients.ts";
 import { WINDOWS } from "./windows.ts";
 
 export const TABLES: Tables = {
@@ -31,6 +33,8 @@ export const TABLES: Tables = {
     ...SHAPES,
     ...TEXTS,
     ...WINDOWS,
+    ...WINDOW_GRADIENTS,
   },
+  complex: SPECTRAL,
   parts: PARTS,
 };
