@@ -17,7 +17,9 @@ interface Limits {
 }
 
 /** The modules that have the kernels of the CPU. */
-const ALL_CPU = ["decompositions", "images", "selections", "sequences", "vectors", "windows"];
+const ALL_CPU = [
+  ...["decompositions", "images", "selections", "sequences", "spectra", "vectors", "windows"],
+];
 
 const PAGE: Readonly<Record<string, Limits>> = {
   add: { first: 43, whole: 87, loads: ["vectors"] },

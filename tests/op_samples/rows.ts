@@ -113,6 +113,12 @@ export const ROW_OPS: SampleTable = {
   ],
   FFT: [sample([complex(2, 8)]), sample([complex(3, 5)]), sample([complex(1)])],
   IFFT: [sample([complex(2, 8)]), sample([complex(3, 5)]), sample([complex(1)])],
+  _FFTAlong: [
+    sample([complex(3, 8)]),
+    sample([complex(2, 5, 4)], { inverse: true }),
+    sample([complex(4, 2, 3)], { axis: -3 }),
+    sample([complex(2, 11, 3)]),
+  ],
   RFFT: [
     sample([typed("float32", 2, 8), vector(8)]),
     sample([typed("float64", 3, 5), vector(7)], { Tcomplex: "complex128" }),

@@ -73,4 +73,47 @@ Deno.test("Fourier transforms have right gradients", () => {
     }, [parts[0]]);
     gradCheck((re, im) => tf.square(tf.irfft(tf.complex(re, im), length)), parts);
   }
+  for (const fn of [tf.fft2d, tf.ifft2d]) {
+    gradCheck((re, im) => {
+      const y = fn(tf.complex(re, im));
+      return [tf.real(y), tf.square(tf.imag(y))];
+    }, parts);
+  }
+  gradCheck((x) => {
+    const y = tf.rfft2d(x, [3, 4]);
+    return [tf.square(tf.real(y)), tf.imag(y)];
+  }, [parts[0]]);
+  gradCheck((re, im) => tf.square(tf.irfft2d(tf.complex(re, im))), parts);
+  const deep = [[[[1, 2], [3, -1]], [[0, 1], [2, 2]]], [[[0, 1], [1, 0.5]], [[2, 0], [-1, 1]]]];
+  gradCheck((re, im) => tf.square(tf.real(tf.fft3d(tf.complex(re, im)))), deep);
 });
+
+testOnDevices(
+  "transforms of two axes are right where a function knows no dimension, and in vmap()",
+  () => {
+    const next = random(3);
+    const f = tf.function((x: tf.Tensor) => tf.ifft2d(tf.fft2d(x)), {
+      inputSignature: [tf.TensorSpec([null, null, null], "complex64")],
+    });
+    const df = tf.function(
+      (x: tf.Tensor) => tf.grad((v: tf.Tensor) => tf.sum(tf.real(tf.fft2d(tf.complex(v, v)))))(x),
+      { inputSignature: [tf.TensorSpec([null, null])] },
+    );
+    for (const [rows, columns] of [[1, 1], [2, 3], [8, 5], [11, 4], [64, 32]]) {
+      const size = 2 * rows * columns, parts = Float32Array.from({ length: 2 * size }, next);
+      const x = tf.tensor(new tf.NdArray("complex64", [2, rows, columns], parts));
+      assertNear(f(x).ndarraySync().data as Float32Array, [...parts], 1e-5);
+      const each = tf.vmap((row: tf.Tensor) => tf.fft2d(row))(x), all = tf.fft2d(x);
+      assertNear(each.dataSync() as Float32Array, [...all.dataSync() as Float32Array], 1e-4);
+      // The sum over all bins is the first element, times their number.
+      const wanted = new Array<number>(rows * columns).fill(0);
+      wanted[0] = rows * columns;
+      const gradient = df(tf.ones([rows, columns])).dataSync() as Float32Array;
+      assertNear(gradient, wanted, 1e-5 * size);
+    }
+    for (const shape of [[0, 3], [3, 0], [2, 0, 4]]) {
+      assertEquals(tf.fft2d(tf.zeros(shape, "complex64")).shape, shape);
+      assertEquals(tf.ifft2d(tf.zeros(shape, "complex64")).shape, shape);
+    }
+  },
+);

@@ -83,6 +83,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   ...named("Softmax LogSoftmax _SoftmaxGrad _LogSoftmaxGrad", everyBatched, 1),
   ...named("_LayerNorm", onlyFirst, 1),
   ...named("FFT IFFT RFFT IRFFT _RFFTAdjoint _IRFFTAdjoint TopKV2 _WindowSum", onlyFirst, 1),
+  ...named("_FFTAlong", onlyFirst, 2),
   ...named(
     "Cholesky MatrixInverse MatrixDeterminant LogMatrixDeterminant Qr Svd Eig _EigLeft",
     direct,

@@ -140,6 +140,8 @@ export type Meaning =
       | "cholesky"
       | "substitution";
   }
+  /** Fourier transforms along an axis, between complex numbers or from and to half spectra of real ones. */
+  | { readonly kind: "fourier"; readonly gives: FourierKernel }
   /** An op like no other: devices know its kernel by this name. */
   | { readonly kind: "special"; readonly kernel: SpecialKernel }
   /** Nothing that passes or devices know. */
@@ -160,6 +162,16 @@ export interface SumsMeaning {
 }
 /** Kernels of sequences. */
 export type SequenceKernel = "attention" | "attention gradient" | "recurrence";
+
+/** Fourier transforms of rows, or along the axis in an attribute, and the adjoints of those that are not their own but for a factor. */
+export type FourierKernel =
+  | "fft"
+  | "ifft"
+  | "along"
+  | "rfft"
+  | "irfft"
+  | "rfft adjoint"
+  | "irfft adjoint";
 
 /** Kernels of ops that are like no other. */
 export type SpecialKernel =

@@ -185,6 +185,7 @@ export function defineOp(init: OpInit): OpDef {
 const WITHOUT_KERNELS: ReadonlySet<MeaningKind> = new Set([
   "constant",
   "elimination",
+  "fourier",
   "input",
   "opaque",
 ]);

@@ -5,8 +5,11 @@ import * as images from "./images.ts";
 import * as selections from "./selections.ts";
 import * as sequences from "./sequences.ts";
 import * as vectors from "./vectors.ts";
+import * as spectra from "./spectra.ts";
 import * as windows from "./windows.ts";
 
-for (const { kernels } of [vectors, decompositions, images, selections, sequences, windows]) {
+for (
+  const { kernels } of [vectors, decompositions, images, selections, sequences, spectra, windows]
+) {
   cpuKernels.bring(kernels);
 }

@@ -34,8 +34,10 @@ import { cpuKernels, prepareFast } from "./kernel_table.ts";
 
 /** Dtypes whose tensors are blocks of the heap. */
 const IN_HEAP: ReadonlySet<DType> = new Set(
-  (["float32", "int32", "uint32", "bool", "float16", "float64", "int8", "uint8"] as const)
-    .filter((dtype) => DTYPES[dtype].array !== undefined),
+  [
+    ...["float32", "int32", "uint32", "bool", "float16", "float64", "int8", "uint8"] as const,
+    ...["complex64", "complex128"] as const,
+  ].filter((dtype) => DTYPES[dtype].array !== undefined),
 );
 
 /** Elements above which a value is copied through a view. */
@@ -191,7 +193,7 @@ export class CpuDevice implements Device {
       return new NdArray(spec.dtype, spec.shape, firstOf(buffer as HostData, spec));
     }
     const { memory } = this.engine!.heap;
-    const data = new (DTYPES[spec.dtype].array!)(memory.buffer, buffer, sizeOf(spec.shape));
+    const data = new (DTYPES[spec.dtype].array!)(memory.buffer, buffer, lengthOf(spec));
     return new NdArray(spec.dtype, spec.shape, data);
   }
 
@@ -216,7 +218,7 @@ export class CpuDevice implements Device {
       write(this.#view(pointer, spec).data as TypedArray);
       return pointer;
     }
-    const { data } = array, pointer = heap.alloc(data.length * DTYPES[dtype].bytes);
+    const { data } = array, pointer = heap.alloc(byteLength(spec));
     if (data.length === 1 && isViewed(dtype)) setOne(heap, dtype, pointer, data[0] as number);
     else if (dtype === "float32") heap.f32.set(data as Float32Array, pointer >>> 2);
     else if (dtype === "int32") heap.i32.set(data as Int32Array, pointer >>> 2);

@@ -58,6 +58,7 @@ const OF_ALL: ReadonlySet<DType> = new Set(["float32", "int32", "uint32", "bool"
 /** Kinds whose kernels look at dtypes beyond these. */
 const OF_ALL_DTYPES: ReadonlySet<MeaningKind> = new Set([
   "elimination",
+  "fourier",
   "pointwise",
   "product",
   "update",

@@ -4,6 +4,7 @@ import { cpuKernels } from "./kernel_table.ts";
 const decompositions = () => import("./decompositions.ts");
 const images = () => import("./images.ts");
 const selections = () => import("./selections.ts");
+const spectra = () => import("./spectra.ts");
 const sequences = () => import("./sequences.ts");
 const vectors = () => import("./vectors.ts");
 const windows = () => import("./windows.ts");
@@ -27,6 +28,7 @@ cpuKernels.loadFrom({
   "top": selections,
   "sequence": sequences,
   "elimination": decompositions,
+  "fourier": spectra,
   "window": windows,
   "convolution": windows,
   "neighbors": windows,

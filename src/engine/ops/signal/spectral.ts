@@ -3,7 +3,7 @@ import { apply1, type OpInput } from "../../core/apply.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
-import { defineOp, type GradContext, type OpDef } from "../../core/op.ts";
+import { defineOp, type OpDef } from "../../core/op.ts";
 import type { PartialShape } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import {
@@ -13,11 +13,11 @@ import {
   rfftAdjointCpu,
   rfftCpu,
 } from "../../kernels/host/spectral/rows.ts";
-import { lastExtent, slice } from "../array/slice.ts";
-import { hostInts, knownInts, shape } from "../array/view.ts";
-import { cast } from "../array/cast.ts";
-import { asTensor, shapeOfInput, toIndexInput, toInput } from "../input.ts";
-import { div, mul, sub } from "../pointwise/arithmetic.ts";
+import { lastExtent } from "../array/slice.ts";
+import { hostInts, knownInts } from "../array/view.ts";
+import { shapeOfInput, toIndexInput, toInput } from "../input.ts";
+import { div, mul } from "../pointwise/arithmetic.ts";
+import { extentOf } from "./extent.ts";
 
 function withLast(x: PartialShape, last: number | null, op: string): PartialShape {
   if (x === null) return null;
@@ -27,14 +27,6 @@ function withLast(x: PartialShape, last: number | null, op: string): PartialShap
   return [...x.slice(0, -1), last];
 }
 
-/** Returns the last dimension of an input: a number if known, else a tensor in the dtype of `like`. */
-function lastOf(ctx: GradContext, like: Tensor): number | Tensor {
-  const known = ctx.inputs[0].shape?.at(-1);
-  if (typeof known === "number") return known;
-  const all = asTensor(ctx.shapeOf(0) as OpInput);
-  return cast(slice(all, sub(shape(all), 1), [1]), like.dtype);
-}
-
 /** Defines a transform of complex vectors. Its gradient is the inverse transform times a factor of their length. */
 function defineFft(name: string, inverse: boolean, other: () => OpDef): OpDef {
   return defineOp({
@@ -42,10 +34,11 @@ function defineFft(name: string, inverse: boolean, other: () => OpDef): OpDef {
     inputs: ["input: Tcomplex"],
     outputs: ["output: Tcomplex"],
     attrs: ["Tcomplex: complex = complex64"],
+    meaning: { kind: "fourier", gives: inverse ? "ifft" : "fft" },
     infer: ([x]) => [withLast(x.shape, x.shape?.at(-1) ?? null, name)],
     grad: {
       saves: [],
-      vjp: (_, [dy], ctx) => [(inverse ? div : mul)(apply1(other(), [dy]), lastOf(ctx, dy))],
+      vjp: (_, [dy], ctx) => [(inverse ? div : mul)(apply1(other(), [dy]), extentOf(ctx, -1, dy))],
     },
     cpu: ([x], [out]) => fftCpu(x, inverse, out),
   });
@@ -56,6 +49,7 @@ const Ifft = defineFft("IFFT", true, () => Fft);
 
 /** The individual parts of a transform between real numbers and half spectra. */
 interface HalfInit {
+  readonly gives: "rfft" | "irfft";
   readonly from: "Treal" | "Tcomplex";
   readonly to: "Treal" | "Tcomplex";
   /** The result's last dimension. */
@@ -68,13 +62,14 @@ interface HalfInit {
  * Defines a transform between real numbers and half spectra; `adjoint` makes the gradient of an input with last
  * dimension `size`. The two transforms are each other's gradients.
  */
-function defineHalf(name: string, { from, to, last, cpu, adjoint }: HalfInit): OpDef {
+function defineHalf(name: string, { gives, from, to, last, cpu, adjoint }: HalfInit): OpDef {
   const attrs = ["Treal: {float, double} = float", "Tcomplex: complex = complex64"];
   const def = defineOp({
     name,
     inputs: [`input: ${from}`, "fft_length: int32"],
     outputs: [`output: ${to}`],
     attrs,
+    meaning: { kind: "fourier", gives },
     hostInputs: ["fft_length"],
     infer: ([x, length]) => [withLast(x.shape, knownInts(length)?.map(last)[0] ?? null, name)],
     grad: {
@@ -92,6 +87,7 @@ function defineHalf(name: string, { from, to, last, cpu, adjoint }: HalfInit): O
     inputs: [`gradients: ${to}`, "fft_length: int32", "size: int32"],
     outputs: [`output: ${from}`],
     attrs,
+    meaning: { kind: "fourier", gives: `${gives} adjoint` },
     hostInputs: ["fft_length", "size"],
     infer: ([g, , size]) => [withLast(g.shape, knownInts(size)?.[0] ?? null, `_${name}Adjoint`)],
     grad: {
@@ -108,6 +104,7 @@ function defineHalf(name: string, { from, to, last, cpu, adjoint }: HalfInit): O
 }
 
 const Rfft = defineHalf("RFFT", {
+  gives: "rfft",
   from: "Treal",
   to: "Tcomplex",
   last: (length) => (length >> 1) + 1,
@@ -115,6 +112,7 @@ const Rfft = defineHalf("RFFT", {
   adjoint: rfftAdjointCpu,
 });
 const Irfft = defineHalf("IRFFT", {
+  gives: "irfft",
   from: "Tcomplex",
   to: "Treal",
   last: (length) => length,
@@ -133,7 +131,8 @@ function complexInput(input: TensorLike, fn: string): OpInput {
 }
 
 /**
- * Discrete Fourier transform along the last axis, any length. complex64 or complex128; computed on the host. TensorFlow op `FFT`.
+ * Discrete Fourier transform along the last axis, any length. complex64 or complex128, each computed in its own precision, on the CPU.
+ * TensorFlow op `FFT`.
  * Throws `TypeError` for tensors that are not complex, `ValueError` for scalars.
  *
  * @example

@@ -4,18 +4,11 @@ import { wantList } from "../../core/arguments.ts";
 import { ValueError } from "../../core/errors.ts";
 import { shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import { transpose } from "../array/move.ts";
 import { pad } from "../array/pad.ts";
 import { slice } from "../array/slice.ts";
 import { asTensor, shapeOfInput, toInput } from "../input.ts";
 import { fft, ifft, irfft, rfft } from "./spectral.ts";
-
-/** Transforms along an axis that is not the last one. */
-function along(x: Tensor, axis: number, transform: (x: Tensor) => Tensor): Tensor {
-  const order = Array.from({ length: x.rank }, (_, i) => i), last = x.rank - 1;
-  [order[axis], order[last]] = [order[last], order[axis]];
-  return transpose(transform(transpose(x, order)), order);
-}
+import { fftAlong } from "./spectral_along.ts";
 
 /** Converts a tensor of at least `axes` axes. Throws `ValueError` for others. */
 function inputOf(x: TensorLike, fn: string, axes: number): Tensor {
@@ -27,10 +20,10 @@ function inputOf(x: TensorLike, fn: string, axes: number): Tensor {
 }
 
 function whole(input: TensorLike, fn: string, axes: number): Tensor {
-  const transform = fn.startsWith("i") ? ifft : fft;
+  const inverse = fn.startsWith("i");
   return compose(() => {
-    let x = transform(inputOf(input, fn, axes));
-    for (let k = 2; k <= axes; k++) x = along(x, x.rank - k, transform);
+    let x = (inverse ? ifft : fft)(inputOf(input, fn, axes));
+    for (let k = 2; k <= axes; k++) x = fftAlong(x, -k, inverse);
     return x;
   });
 }
@@ -103,7 +96,7 @@ export function rfft2d(input: TensorLike, fftLength?: readonly [number, number])
   return compose(() => {
     const x = inputOf(input, "rfft2d", 2), axis = x.rank - 2;
     const rows = fftLength ? fitted(x, axis, fftLength[0]) : x;
-    return along(rfft(rows, fftLength?.[1]), axis, fft);
+    return fftAlong(rfft(rows, fftLength?.[1]), -2, false);
   });
 }
 
@@ -113,6 +106,6 @@ export function irfft2d(input: TensorLike, fftLength?: readonly [number, number]
   return compose(() => {
     const x = inputOf(input, "irfft2d", 2), axis = x.rank - 2;
     const rows = fftLength ? fitted(x, axis, fftLength[0]) : x;
-    return irfft(along(rows, axis, ifft), fftLength?.[1]);
+    return irfft(fftAlong(rows, -2, true), fftLength?.[1]);
   });
 }
