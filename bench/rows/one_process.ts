@@ -15,6 +15,7 @@ import { PEAK_ROWS } from "./peak.ts";
 import { POINTWISE_ROWS } from "./pointwise.ts";
 import { PRECISION_ROWS } from "./precision.ts";
 import { REDUCE_ROWS } from "./reduce.ts";
+import { SIGNAL_ROWS } from "./signal.ts";
 import { SOLVER_ROWS } from "./solvers.ts";
 import { TRANSFER_ROWS } from "./transfer.ts";
 
@@ -24,6 +25,7 @@ export const PROCESS_ROWS: readonly Row[] = [
   ...MATMUL_ROWS,
   ...PRECISION_ROWS,
   ...SOLVER_ROWS,
+  ...SIGNAL_ROWS,
   ...POINTWISE_ROWS,
   ...REDUCE_ROWS,
   ...ATTENTION_ROWS,
