@@ -3,6 +3,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import * as tf from "@weft/weft";
 import { readCheckpoint, writeCheckpoint } from "@weft/weft/tf";
+import { testOnDevices } from "../devices.ts";
 
 const FIXTURES = new URL("./fixtures/checkpoints/", import.meta.url);
 
@@ -97,4 +98,65 @@ Deno.test("readCheckpoint() refuses what is damaged or missing", async () => {
       if (!(e instanceof tf.errors.OpError)) throw e;
     });
   }
+});
+
+testOnDevices(
+  "checkpoints have the values of their call, whatever steps run meanwhile",
+  async () => {
+    const folder = await Deno.makeTempDir();
+    const w = tf.variable(tf.fill([300, 300], 1)), v = tf.variable([1, 2]);
+    const optimizer = tf.train.momentum(0.5, 0.5);
+    const step = (): void => {
+      optimizer.minimize(() => tf.add(tf.sum(w), tf.sum(v)), false, [w, v]);
+    };
+    const valuesOf = async (prefix: string): Promise<Record<string, unknown>> => {
+      const c = await readCheckpoint(prefix), found: Record<string, unknown> = {};
+      for (const key of c.keys()) {
+        if (key.includes("VARIABLE_VALUE") || key === "v") {
+          found[key] = Array.from((await c.read(key)).data as ArrayLike<number>).at(-1);
+        }
+      }
+      await c.close();
+      return found;
+    };
+    const checkpoint = new tf.train.Checkpoint({ model: { w, v }, optimizer });
+    step();
+    const tensors = tf.memory().numTensors;
+    await checkpoint.write(`${folder}/wanted`);
+    const wanted = await valuesOf(`${folder}/wanted`);
+    const saved = checkpoint.write(`${folder}/saved`);
+    const written = writeCheckpoint(`${folder}/written`, { w, v });
+    step();
+    v.assign([8, 9]);
+    await Promise.all([saved, written]);
+    assertEquals(await valuesOf(`${folder}/saved`), wanted);
+    assertEquals(await valuesOf(`${folder}/written`), { v: 0.5 + 1 });
+    assertEquals(tf.memory().numTensors, tensors);
+    (await checkpoint.restore(`${folder}/saved`)).assertConsumed();
+    assertEquals(await valuesOf(await checkpoint.write(`${folder}/again`)), wanted);
+    tf.dispose([w, v]);
+    optimizer.dispose();
+    await Deno.remove(folder, { recursive: true });
+  },
+);
+
+Deno.test("a checkpoint that cannot be written leaves the old one, and no tensors", async () => {
+  const folder = await Deno.makeTempDir();
+  using w = tf.variable([1, 2]);
+  const checkpoint = new tf.train.Checkpoint({ w });
+  await checkpoint.write(`${folder}/c`);
+  const before = tf.memory().numTensors;
+  const graph = new tf.Graph(), z = graph.asDefault(() => tf.placeholder("float32", []));
+  await assertRejects(() => writeCheckpoint(`${folder}/c`, { a: w, z }), Error, "out of scope");
+  await assertRejects(
+    () => writeCheckpoint(`${folder}/c`, { "": w, a: w }),
+    tf.ValueError,
+    "empty",
+  );
+  assertEquals(tf.memory().numTensors, before);
+  assertEquals([...Deno.readDirSync(folder)].length, 2);
+  w.assign([0, 0]);
+  (await checkpoint.restore(`${folder}/c`)).assertConsumed();
+  assertEquals(w.arraySync(), [1, 2]);
+  await Deno.remove(folder, { recursive: true });
 });

@@ -10,12 +10,13 @@ import { isPlainObject, NestWalk } from "../../engine/core/nest.ts";
 import { compatible, shapeText } from "../../engine/core/shape.ts";
 import { Tensor, type VariableLike } from "../../engine/core/tensor.ts";
 import {
+  type CheckpointFormat,
   checkpointFormat,
   type OpenCheckpoint,
   type SavedObjectNode,
 } from "./checkpoint_format.ts";
 import { folderOf, writeCheckpointState } from "./checkpoint_state.ts";
-import { giveWeights, isStateful, type Stateful, type Variables } from "./variables.ts";
+import { giveWeights, heldValue, isStateful, type Stateful, type Variables } from "./variables.ts";
 
 const VALUE = ".ATTRIBUTES/VARIABLE_VALUE", SAVE_COUNTER = "save_counter";
 
@@ -25,7 +26,7 @@ interface ObjectNode {
   /** Key of its value, for a variable. */
   readonly key: string | null;
   /** The value to write, or null. */
-  readonly value: Tensor | NdArray | null;
+  value: Tensor | NdArray | null;
   /** The variable or optimizer that it stands for. */
   readonly target: VariableLike | Stateful | null;
   /** Slots of an optimizer. */
@@ -83,22 +84,32 @@ function allObjects(root: ObjectNode): Map<ObjectNode, string> {
   return found;
 }
 
-/** Adds the optimizers' state: the step count, and slots beside their variables. Returns the tensors to dispose. */
-async function addOptimizers(root: ObjectNode): Promise<Tensor[]> {
-  const made: Tensor[] = [];
+/**
+ * Adds the optimizers' state: the step count, and slots beside their variables. Values become handles on what they are now, which
+ * `held` gets.
+ */
+async function addOptimizers(root: ObjectNode, held: Tensor[]): Promise<void> {
   const all = allObjects(root);
+  const hold = (value: Tensor): Tensor => {
+    held.push(heldValue(value));
+    return held.at(-1)!;
+  };
   const byName = new Map(
     [...all].flatMap(([node, path]) =>
       node.target instanceof Tensor ? [[node.target.name, { node, path }]] as const : []
     ),
   );
+  for (const node of all.keys()) if (node.value instanceof Tensor) node.value = hold(node.value);
   for (const [node, path] of all) {
-    if (!isStateful(node.target)) continue;
-    for (const { name, tensor: value } of await node.target.getWeights()) {
+    const { target } = node;
+    if (!isStateful(target)) continue;
+    for (const { name, tensor } of target.weightsNow?.() ?? await target.getWeights()) {
       const end = name.lastIndexOf("/"), of = byName.get(name.slice(0, end));
+      // Slots are the optimizer's own, the count was made for this call.
+      if (!name.includes("/")) held.push(tensor);
+      const value = hold(tensor);
       if (end < 0 || of === undefined) {
         node.children.set(name, objectNode(`${path}${escaped(name)}/${VALUE}`, { value }));
-        made.push(value);
       } else {
         const slot = name.slice(end + 1);
         const key = `${of.path}.OPTIMIZER_SLOT/${path}${escaped(slot)}/${VALUE}`;
@@ -106,7 +117,6 @@ async function addOptimizers(root: ObjectNode): Promise<Tensor[]> {
       }
     }
   }
-  return made;
 }
 
 /** The result of restoring. */
@@ -153,14 +163,27 @@ export class Checkpoint {
     return this.#saves;
   }
 
-  /** Writes a checkpoint; returns the prefix. Rejects with `UnimplementedError` where the format is not loaded. */
+  /**
+   * Writes a checkpoint of the values of the call, whatever steps run while it is written; returns the prefix. Rejects with
+   * `UnimplementedError` where the format is not loaded.
+   */
   async write(prefix: string): Promise<string> {
     const format = checkpointFormat.to("save a checkpoint");
     const root = objectsOf(this.#objects);
     const counter = new NdArray("int64", [], BigInt64Array.of(BigInt(this.#saves)));
     const named = objectNode(`${SAVE_COUNTER}/${VALUE}`, { value: counter });
     root.children.set(SAVE_COUNTER, named);
-    const made = await addOptimizers(root);
+    const held: Tensor[] = [];
+    try {
+      await addOptimizers(root, held);
+      await this.#write(prefix, root, format);
+    } finally {
+      for (const t of held) t.dispose();
+    }
+    return prefix;
+  }
+
+  async #write(prefix: string, root: ObjectNode, format: CheckpointFormat): Promise<void> {
     const all = [...allObjects(root).keys()], ids = new Map(all.map((node, id) => [node, id]));
     const values: Record<string, Tensor | NdArray> = {};
     for (const { key, value } of all) if (key !== null && value !== null) values[key] = value;
@@ -169,12 +192,7 @@ export class Checkpoint {
       children: [...children].map(([name, child]) => ({ name, id: ids.get(child)! })),
       slots: slots.map(({ of, name, node }) => ({ of: ids.get(of)!, name, id: ids.get(node)! })),
     }));
-    try {
-      await format.writeObjects(prefix, values, nodes);
-    } finally {
-      for (const t of made) t.dispose();
-    }
-    return prefix;
+    await format.writeObjects(prefix, values, nodes);
   }
 
   /** Writes a checkpoint under the prefix and a number: that of this save, or the given one. */

@@ -135,6 +135,12 @@ export async function openGrowing(path: string | URL): Promise<FileWriter> {
   };
 }
 
+/** Options of {@linkcode writeBytes} and {@linkcode writeChunks}. */
+interface WriteOptions {
+  /** True to make the file's folder where it is not there. Default false. */
+  readonly makeFolder?: boolean;
+}
+
 /**
  * Writes a file, replacing an earlier one in one step: a crash or a full disk leaves the old or the new one. Rejects with
  * `NotFoundError` where its folder is not there and `makeFolder` is false, `PermissionDeniedError` where it may not be written,
@@ -143,20 +149,21 @@ export async function openGrowing(path: string | URL): Promise<FileWriter> {
 export async function writeBytes(
   path: string | URL,
   bytes: Uint8Array,
-  { makeFolder = false }: { readonly makeFolder?: boolean } = {},
+  options: WriteOptions = {},
 ): Promise<void> {
-  if (makeFolder) {
-    const fs = await nodeFiles<FileSystem>();
-    await renamed(() => fs.mkdir(folderOf(fileOf(path)), { recursive: true }), path);
-  }
-  await writeChunks(path, [bytes]);
+  await writeChunks(path, [bytes], options);
 }
 
 /** Writes a file as {@linkcode writeBytes} does, of bytes that are asked for one after the other. */
 export async function writeChunks(
   path: string | URL,
   chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+  { makeFolder = false }: WriteOptions = {},
 ): Promise<void> {
+  if (makeFolder) {
+    const fs = await nodeFiles<FileSystem>();
+    await renamed(() => fs.mkdir(folderOf(fileOf(path)), { recursive: true }), path);
+  }
   const file = await openReplacement(path);
   try {
     for await (const chunk of together(chunks)) await file.write(chunk);

@@ -156,6 +156,11 @@ export async function serializeVariables(
   );
 }
 
+/** Returns a handle on a value: a step that runs while a file is written does not change it. Its owner disposes of it. */
+export function heldValue(value: Tensor): Tensor {
+  return withRecorders([], () => outsideScopes(() => value.clone()));
+}
+
 /** Calls `write` with the values that variables have now and the state of optimizers, by their names in the file. */
 async function withTensors<T>(
   variables: SavedValues,
@@ -163,12 +168,11 @@ async function withTensors<T>(
 ): Promise<T> {
   const { variables: found, optimizers } = contentsOf(variables, "save");
   const named = new Map<string, Tensor>(), own: Tensor[] = [];
-  // A handle on the value: a step that runs while the file is written does not change it.
   const add = (name: string, value: Tensor): void => {
     if (named.has(name)) {
       throw new ValueError(`Cannot save variables: two of them are called "${name}"`);
     }
-    const handle = withRecorders([], () => outsideScopes(() => value.clone()));
+    const handle = heldValue(value);
     own.push(handle);
     named.set(name, handle);
   };

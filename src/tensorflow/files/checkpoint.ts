@@ -18,7 +18,6 @@ import { naming, namingAsync } from "../../library/io/naming.ts";
 import { sizeOf } from "../../engine/core/shape.ts";
 import { Tensor, type TensorLike } from "../../engine/core/tensor.ts";
 import { decodeElements, encodeElements } from "./bundle_elements.ts";
-import { ByteWriter } from "./byte_writer.ts";
 import { decode } from "./decode.ts";
 import { shapeOf, typeOf } from "./from_message.ts";
 import { objectsEntry, readObjects } from "./object_graph.ts";
@@ -30,11 +29,12 @@ import {
   type TensorSliceProto,
 } from "../proto/checkpoint_pb.ts";
 import type { DataType } from "../proto/tensor_pb.ts";
-import { writeBytes } from "../../library/io/file_writer.ts";
+import { writeBytes, writeChunks } from "../../library/io/file_writer.ts";
 import { fileOf } from "../../library/io/files.ts";
 import { fileSystem, openParts, type PartReader } from "../../library/io/random_access.ts";
 import { sliceKey } from "./slice_key.ts";
 import { readSource } from "../../library/io/source.ts";
+import { heldValue } from "../../library/io/variables.ts";
 import { compareBytes, readTable, writeTable } from "./table.ts";
 import { shapeFromJson, shapeToJson } from "../graph_def/values.ts";
 import { shapeMessage } from "./to_message.ts";
@@ -271,7 +271,8 @@ function copyInto(out: NdArray, part: NdArray, starts: readonly number[]): void 
 /**
  * Writes a checkpoint that `tf.train.load_checkpoint` and {@linkcode readCheckpoint} read: each record's key with its
  * tensor, variable or array. An earlier file under the same prefix is replaced in one step: a crash leaves the old or
- * the new one. Rejects with `ValueError` for an empty key.
+ * the new one. It has the values of the call, whatever steps run while it is written; one tensor at a time lies in memory besides.
+ * Rejects with `ValueError` for an empty key.
  *
  * @example
  * ```ts
@@ -294,22 +295,45 @@ export async function writeCheckpoint(
     key: encoder.encode(key),
     value,
   })).sort((a, b) => compareBytes(a.key, b.key));
-  const data = new ByteWriter();
-  const entries = [];
-  for (const { key, value } of sorted) {
-    if (key.length === 0) throw new ValueError("Cannot write a checkpoint: a key is empty");
-    const array = value instanceof Tensor ? await value.ndarray() : toNdArray(value);
-    const { bytes, crc } = encodeElements(array);
-    const entry = create(BundleEntryProtoSchema, {
-      dtype: DTYPES[array.dtype].tf as DataType,
-      shape: shapeMessage(shapeToJson(array.shape)),
-      offset: BigInt(data.length),
-      size: BigInt(bytes.length),
-      crc32c: crc,
-    });
-    data.put(bytes);
-    entries.push({ key, value: toBinary(BundleEntryProtoSchema, entry) });
+  if (sorted[0]?.key.length === 0) {
+    throw new ValueError("Cannot write a checkpoint: a key is empty");
   }
+  const held: Tensor[] = [];
+  try {
+    const now = sorted.map(({ key, value }) => {
+      if (!(value instanceof Tensor)) return { key, value };
+      held.push(heldValue(value));
+      return { key, value: held.at(-1)! };
+    });
+    await writeFiles(path, now);
+  } finally {
+    for (const t of held) t.dispose();
+  }
+}
+
+/** Writes tensors, sorted by their keys: each is read when its turn comes. */
+async function writeFiles(
+  path: string,
+  sorted: readonly { readonly key: Uint8Array; readonly value: TensorLike | NdArray }[],
+): Promise<void> {
+  const entries: { key: Uint8Array; value: Uint8Array }[] = [];
+  const chunks = async function* (): AsyncGenerator<Uint8Array> {
+    let offset = 0;
+    for (const { key, value } of sorted) {
+      const array = value instanceof Tensor ? await value.ndarray() : toNdArray(value);
+      const { bytes, crc } = encodeElements(array);
+      const entry = create(BundleEntryProtoSchema, {
+        dtype: DTYPES[array.dtype].tf as DataType,
+        shape: shapeMessage(shapeToJson(array.shape)),
+        offset: BigInt(offset),
+        size: BigInt(bytes.length),
+        crc32c: crc,
+      });
+      entries.push({ key, value: toBinary(BundleEntryProtoSchema, entry) });
+      offset += bytes.length;
+      yield bytes;
+    }
+  };
   // The index names the number of data files, so that old and new data files have different names: until the new index
   // replaces the old one in one step, that one has all of its files.
   const before = await shardsOf(path);
@@ -318,7 +342,7 @@ export async function writeCheckpoint(
     BundleHeaderProtoSchema,
     create(BundleHeaderProtoSchema, { numShards, version: { producer: 1 } }),
   );
-  await writeBytes(dataFile(path, 0, numShards), data.bytes, { makeFolder: true });
+  await writeChunks(dataFile(path, 0, numShards), chunks(), { makeFolder: true });
   const index = writeTable([{ key: new Uint8Array(), value: header }, ...entries]);
   await writeBytes(`${path}.index`, index);
   if (before === 0) return;
