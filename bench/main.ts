@@ -17,6 +17,7 @@
 //   deno task bench cluster       (steps of sessions on servers, beside TensorFlow's; see cluster.ts)
 //   deno task bench data          (batches of a data service; see data_service.ts)
 //   deno task bench against ENTRY   (another state of the library in the same process; see against.ts)
+//   deno task bench native        (Fourier transforms and solvers beside TensorFlow's; see native/main.ts)
 //   deno task bench gemm          (products beside the processor's rate; see gemm.ts)
 //
 // Without a device all tables are made. There is a table of the CPU for each number of threads, one and two where nothing
@@ -194,6 +195,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (args[0] === "epoch") return await (await import("./epoch.ts")).main(args.slice(1));
   if (args[0] === "serve") return await (await import("./serve.ts")).main(args.slice(1));
   if (args[0] === "against") return await (await import("./against.ts")).main(args.slice(1));
+  if (args[0] === "native") return await (await import("./native/main.ts")).main(args.slice(1));
   if (args[0] === "gemm") return await (await import("./gemm.ts")).main();
   const options = readOptions(args);
   if (options.list) {

@@ -27,7 +27,7 @@ const PAGE: Readonly<Record<string, Limits>> = {
   mlp_webgpu: { first: 92, whole: 151, loads: ["webgpu_device"] },
   ort: { first: 320, whole: 361, loads: ["vectors"] },
   ort_webgpu: { first: 320, whole: 414, loads: ["webgpu_device", "window_kernels"] },
-  all: { first: 311, whole: 396, loads: ALL_CPU },
+  all: { first: 311, whole: 398, loads: ALL_CPU },
 };
 
 let home = "";
