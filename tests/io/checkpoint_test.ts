@@ -145,7 +145,7 @@ Deno.test("a checkpoint that does not fit changes nothing", async () => {
   await assertRejects(
     () => tf.io.restoreVariables({ w, trained: optimizer }, bytes),
     tf.errors.NotFoundError,
-    "lacks [trained/iter] and has [optimizer/iter, optimizer/w/m, optimizer/w/v] besides",
+    'lacks "trained/iter" and has "optimizer/iter", "optimizer/w/m", "optimizer/w/v" besides',
   );
   assertEquals([other.arraySync(), otherOptimizer.iterations], [before, 1]);
 });
