@@ -26,6 +26,7 @@ const NUMBERS: Partial<Record<DType, number>> = {
 const TYPES = [
   [Float32Array, 1],
   [Uint8Array, 2],
+  [Int8Array, 3],
   [Int32Array, 6],
   [BigInt64Array, 7],
   [Float16Array, 10],
@@ -36,6 +37,7 @@ type Elements =
   | Float32Array
   | Float16Array
   | Uint8Array
+  | Int8Array
   | Int32Array
   | BigInt64Array
   | { readonly location: string; readonly offset: number; readonly length: number };

@@ -1,4 +1,5 @@
 /** The runtime's interface of a device: memory and prepared kernels. Devices know no graph and no tensor. */
+import type { LevelMatrix } from "./arrays/level_matrix.ts";
 import type { NdArray } from "./nd_array.ts";
 import type { ConcreteSpec } from "./tensor_spec.ts";
 import type { OpDef, Problem } from "./op.ts";
@@ -68,6 +69,17 @@ export interface KernelForm {
   readonly run: PreparedKernel["run"];
   /** True where that run sums in another order, so that last bits may differ: then all runs must use the same one. */
   readonly differs?: boolean | undefined;
+  /** The layout of levels, of which the kernel makes numbers at each run. Absent where it wants numbers. */
+  readonly ofLevels?: LevelsForm | undefined;
+}
+
+/**
+ * The layout in which a kernel takes levels of 8 bits in the place of numbers.
+ * @internal
+ */
+export interface LevelsForm extends Pick<KernelForm, "key" | "spec" | "run"> {
+  /** Lays the levels out, in memory that the caller owns. */
+  make(matrix: LevelMatrix): DeviceBuffer;
 }
 
 /** A sequence of prepared kernels that runs repeatedly: a device may replay its record of them. */

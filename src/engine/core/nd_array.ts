@@ -10,6 +10,7 @@ import { primitiveOf } from "./arrays/primitive.ts";
 import { TypeError } from "./throwing/builtin_errors.ts";
 import { ValueError } from "./errors.ts";
 import { decodeString } from "./text.ts";
+export { noteLevels } from "./arrays/level_matrix.ts";
 export { primitiveOf };
 
 /** One element as a JavaScript value: bytes for strings, `[re, im]` for complex. */
@@ -354,7 +355,6 @@ export function setElement(array: NdArray, flat: number, value: ElementValue): v
 }
 
 const sealed = new WeakSet<NdArray>();
-
 /** Marks an array whose elements never change any more: graphs keep it as it is. */
 export function sealArray(array: NdArray): NdArray {
   sealed.add(array);

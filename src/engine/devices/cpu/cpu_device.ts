@@ -2,6 +2,7 @@
  * The CPU device. Tensors of the dtypes that vector code knows live in one WebAssembly memory, where kernels made at run time
  * work on them; other dtypes are JavaScript arrays, and ops without a vector kernel run their own loops on views.
  */
+import type { LevelMatrix } from "../../core/arrays/level_matrix.ts";
 import { castArray, isAssignable } from "../../core/convert.ts";
 import {
   type BufferRead,
@@ -311,15 +312,25 @@ function fastPrepared(heap: Heap, fast: FastRun, problem: Problem): PreparedKern
       fast([inputs[onto] as Pointer], inputs as readonly Pointer[]);
     return { name, run, onto: { input: onto, run: runOnto } };
   }
-  const { input, key, bytes, differs } = form;
+  const { input, key, bytes, differs, levels } = form;
   const make = (buffer: DeviceBuffer): Pointer => {
     const packed = heap.alloc(bytes);
     form.pack(packed, buffer as Pointer);
     return packed;
   };
-  const spec: ConcreteSpec = { dtype: "float32", shape: [bytes / 4] };
-  const packedRun = runFast(heap, form.run, problem);
-  return { name, run, form: { input, key, spec, make, run: packedRun, differs } };
+  const specOf = (bytes: number): ConcreteSpec => ({ dtype: "float32", shape: [bytes / 4] });
+  const packedRun = runFast(heap, form.run, problem), spec = specOf(bytes);
+  const ofLevels = levels && {
+    key: levels.key,
+    spec: specOf(levels.bytes),
+    make(matrix: LevelMatrix): Pointer {
+      const packed = heap.alloc(levels.bytes);
+      levels.pack(packed, matrix);
+      return packed;
+    },
+    run: runFast(heap, levels.run, problem),
+  };
+  return { name, run, form: { input, key, spec, make, run: packedRun, differs, ofLevels } };
 }
 
 /** Runs the kernel between allocation and return; specialized for the common case of one output. */

@@ -1,4 +1,5 @@
 /** Vector kernels: functions of addresses. */
+import type { LevelMatrix } from "../../core/arrays/level_matrix.ts";
 import type { Problem } from "../../core/op.ts";
 import type { Engine } from "./engine.ts";
 import type { Pointer } from "./heap.ts";
@@ -19,6 +20,19 @@ export interface FastForm extends PackedForm {
   readonly run: FastRun;
   /** True where that adds in another order. */
   readonly differs?: boolean | undefined;
+  /** The packing of levels in its place. */
+  readonly levels?: (PackedLevels & { readonly run: FastRun }) | undefined;
+}
+
+/** Levels in panels. */
+export interface PackedLevels extends Omit<PackedForm, "pack"> {
+  readonly pack: (to: Pointer, matrix: LevelMatrix) => void;
+}
+
+/** Returns a form with other kernels. */
+export function formBy(form: FastForm, by: (run: FastRun) => FastRun): FastForm {
+  const { levels } = form;
+  return { ...form, run: by(form.run), levels: levels && { ...levels, run: by(levels.run) } };
 }
 
 /** A matrix in panels. */

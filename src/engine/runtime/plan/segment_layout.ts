@@ -15,7 +15,7 @@ import {
 import type { Launch, LaunchRequest } from "../eager/launch.ts";
 import { specOf } from "../eager/launch_cache.ts";
 import type { Plan, PlanStep } from "./plan.ts";
-import { CONSTANT, type Slots } from "./slots.ts";
+import { CONSTANT, type FormedInput, type Slots } from "./slots.ts";
 import type { Layout, Load, Output, Owner, Store, Value, VariableForm, Work } from "./layout.ts";
 import { launchOf } from "./step_launches.ts";
 import { type Turned, turnedBy, turnedForm } from "./turned_variables.ts";
@@ -132,11 +132,11 @@ class Registers {
     if (!from.every(isPlaced)) return false;
     const work: Work = {
       step,
-      kernel: made === undefined ? kernel : { name: kernel.name, run: form!.run },
+      kernel: made === undefined ? kernel : { name: kernel.name, run: made.run },
       from: from.map((slot, i) => {
         return hosts[i] || (made !== undefined && i === form!.input) ? -1 : this.#register(slot);
       }),
-      args: from.map((_, i) => (i === form?.input ? made : undefined)),
+      args: from.map((_, i) => (i === form?.input ? made?.buffer : undefined)),
       form: made === undefined ? this.#variableForm(from, kernel) : null,
       serves: [],
       onto: -1,
@@ -154,7 +154,7 @@ class Registers {
   }
 
   /** Returns a constant in a kernel's form; undefined if it is no constant, or if memory is short. */
-  #constantIn(slot: number, form: KernelForm): DeviceBuffer | undefined {
+  #constantIn(slot: number, form: KernelForm): FormedInput | undefined {
     if (!this.#isConstant(slot)) return undefined;
     const { slots, device } = this.#context;
     try {

@@ -5,12 +5,15 @@ import {
   type Device,
   type DeviceBuffer,
   type KernelForm,
+  type PreparedKernel,
   readNow,
 } from "../../core/device.ts";
+import { levelsBehind } from "../../core/arrays/level_matrix.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import { remembered } from "../../core/collections/recent_map.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { constantTensor, outputWatch } from "../eager/eager.ts";
+import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import type { Owner } from "../../core/contract/host_op.ts";
 import { copyArray, releaseValue, type RunValue } from "../run/run_value.ts";
@@ -63,6 +66,12 @@ function uncounted(t: EagerTensor): EagerTensor {
   t.storage.uncount();
   totals.tensors--;
   return t;
+}
+
+/** An input in a kernel's form, and the kernel that reads it. */
+export interface FormedInput {
+  readonly buffer: DeviceBuffer;
+  readonly run: PreparedKernel["run"];
 }
 
 /** The values of one run. */
@@ -235,26 +244,34 @@ export class Slots {
   }
 
   /**
-   * Returns a constant in a kernel's form, made once; undefined where it is not on that device. An array is uploaded for as long as the
-   * form is made, unless it is there already.
+   * Returns a constant in a kernel's form, made once, and the kernel for it; undefined where it is not on that device. An array is
+   * uploaded for as long as the form is made, unless it is there already; levels are not.
    */
-  form(slot: number, device: Device, { key, spec, make }: KernelForm): DeviceBuffer | undefined {
-    const name = `${slot} ${key}`, known = this.#memory.constants.get(device);
-    const made = known?.get(name);
-    if (made !== undefined && !made.isDisposed) return made.storage.buffer;
-    const v = this.values[slot];
+  form(slot: number, device: Device, form: KernelForm): FormedInput | undefined {
+    const known = this.#memory.constants.get(device), v = this.values[slot];
     const isLent = v instanceof NdArray && known?.has(slot) !== true && !this.#memory.released;
+    const { ofLevels } = form, levels = ofLevels && isLent ? levelsBehind(v) : undefined;
+    if (levels !== undefined) {
+      const { key, run } = ofLevels!, make = (): DeviceBuffer => ofLevels!.make(levels);
+      return { buffer: this.#formed(`${slot} ${key}`, device, ofLevels!.spec, make), run };
+    }
+    const { key, spec, make, run } = form, name = `${slot} ${key}`, made = known?.get(name);
+    if (made !== undefined && !made.isDisposed) return { buffer: made.storage.buffer, run };
     const t = isLent ? constantTensor(v, device) : this.tensor(slot, device, true);
     if (!isEager(t)) return undefined;
     try {
       if (t.storage.device !== device) return undefined;
-      return this.#kept(name, device, () => {
-        const storage = new Storage(device, make(t.storage.buffer), spec);
-        return uncounted(new EagerTensor(spec.dtype, spec.shape, storage));
-      }).storage.buffer;
+      return { buffer: this.#formed(name, device, spec, () => make(t.storage.buffer)), run };
     } finally {
       if (isLent) t.dispose();
     }
+  }
+
+  #formed(key: string, device: Device, spec: ConcreteSpec, make: () => DeviceBuffer): DeviceBuffer {
+    return this.#kept(key, device, () => {
+      const storage = new Storage(device, make(), spec);
+      return uncounted(new EagerTensor(spec.dtype, spec.shape, storage));
+    }).storage.buffer;
   }
 
   #kept(key: number | string, device: Device, make: () => EagerTensor): EagerTensor {

@@ -1,7 +1,7 @@
 /** Weights that a file's levels mean: computed where they are read, in the order of axes in which they are read. */
 
 import type { DType } from "../../../engine/core/dtype.ts";
-import { laterArray, type NdArray } from "../../../engine/core/nd_array.ts";
+import { laterArray, type NdArray, noteLevels } from "../../../engine/core/nd_array.ts";
 import { stridesOf } from "../../../engine/core/shape.ts";
 
 /** Whole numbers of a file, with a scale and a zero point for all or for each element of an axis. */
@@ -33,11 +33,49 @@ export function isDequantisable({ levels, scale, zero, axis }: FileLevels): bool
 /** Returns the weights with their axes in this order; -1 stands for a new axis of extent 1. */
 export function weightsLater(given: FileLevels, order: readonly number[]): NdArray {
   const { shape } = given.levels;
-  return laterArray(
+  const made = laterArray(
     "float32",
     order.map((a) => a < 0 ? 1 : shape[a]),
     (to) => writeWeights(to as Float32Array, given, order),
   );
+  const matrix = matrixOf(given, order);
+  if (matrix !== null) noteLevels(made, matrix);
+  return made;
+}
+
+type Levels = Parameters<typeof noteLevels>[1];
+
+/** The largest magnitude of a zero point that float32 subtracts exactly. */
+const MOST_ZERO = 2 ** 20;
+
+/** Returns levels of 8 bits as a matrix of columns along the last axis; null where they are none. */
+function matrixOf(given: FileLevels, order: readonly number[]): Levels | null {
+  const { levels: { dtype, shape, data }, axis } = given, last = order[order.length - 1];
+  if (order.length < 2 || last < 0 || dtype !== "int8" && dtype !== "uint8") return null;
+  const { scales, zeros } = perChannel(given);
+  if (scales.length > 1 && axis !== last || zeros.some((z) => Math.abs(z) > MOST_ZERO)) return null;
+  const strides = stridesOf(shape), above = order.slice(0, -1).filter((a) => a >= 0);
+  return {
+    levels: data as Int8Array,
+    rows: () => placesOf(above.map((a) => ({ extent: shape[a], stride: strides[a] }))),
+    columns: shape[last],
+    stride: strides[last],
+    scales,
+    zeros,
+  };
+}
+
+/** Returns the places of all elements of some axes, those of the last the nearest. */
+function placesOf(axes: readonly Pick<Axis, "extent" | "stride">[]): Int32Array {
+  const places = new Int32Array(axes.reduce((n, a) => n * a.extent, 1));
+  let size = 1;
+  for (const { extent, stride } of [...axes].reverse()) {
+    for (let i = extent - 1; i > 0; i--) {
+      for (let k = 0; k < size; k++) places[i * size + k] = places[k] + i * stride;
+    }
+    size *= extent;
+  }
+  return places;
 }
 
 const filters = new WeakMap<NdArray, Map<NdArray | null, NdArray>>();

@@ -210,7 +210,7 @@ function runConv(
   // Packed once for all groups where that is not much memory.
   const keeps = padded.groups.length > 1 &&
     parts.every(({ rows }) => rows.segments.length * rows.length * columns < 1 << 20);
-  const prepare = (given: boolean): FastRun => {
+  const prepare = (given: boolean, isLevels = false): FastRun => {
     const isPacked = given || keeps;
     const work = sums.map((s) => s.bytes(isPacked ? 0 : 1));
     const workBytes = work.reduce((n, bytes) => n + bytes, given || !keeps ? 0 : packedBytes);
@@ -229,7 +229,10 @@ function runConv(
         parts.forEach(({ rows: { tables, imageBytes } }, k) => {
           const here = { table: tables[kind], a: () => image, c: c + group.first * imageBytes };
           const items = [{ b: filter, rows: [here] }];
-          sums[k].run(own, items, operandsFrom(epilogue, operands, c), { isPacked });
+          sums[k].run(own, items, operandsFrom(epilogue, operands, c), {
+            isPacked,
+            isLevels,
+          });
           own += work[k];
           if (isPacked) filter += forms[k].bytes;
         });
@@ -237,6 +240,15 @@ function runConv(
     };
   };
   const key = forms.map((f) => f.key).join();
-  const form = { input: 1, key, bytes: packedBytes, pack: packAll, run: prepare(true) };
+  const levels = parts.length === 1 && !keeps ? sums[0].levels : null;
+  const ofLevels = levels && { levels: { ...levels, run: prepare(false, true) } };
+  const form = {
+    input: 1,
+    key,
+    bytes: packedBytes,
+    pack: packAll,
+    run: prepare(true),
+    ...ofLevels,
+  };
   return Object.assign(prepare(false), { form });
 }

@@ -5,7 +5,7 @@ import type { SumsMeaning } from "../../../core/meaning.ts";
 import type { Problem } from "../../../core/op.ts";
 import { argument, type Expr, exprKey, exprType, mayFail } from "../../../core/scalar/expr.ts";
 import type { Engine } from "../engine.ts";
-import type { FastRun } from "../fast.ts";
+import { type FastRun, formBy } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
 import type { Lanes } from "../pointwise/lane_printer.ts";
 import { loadGroup, loadSplat } from "../pointwise/lane_memory.ts";
@@ -84,7 +84,7 @@ function withOperands(run: FastRun, further: readonly Pointer[]): FastRun {
   const { onto, form } = run;
   return Object.assign(
     (outs: readonly Pointer[], ins: readonly Pointer[]): void => run(outs, [...ins, ...further]),
-    { onto, form: form && { ...form, run: withOperands(form.run, further) } },
+    { onto, form: form && formBy(form, (r) => withOperands(r, further)) },
   );
 }
 

@@ -63,11 +63,17 @@ export function prepareProduct(engine: Engine, product: Product, epilogue?: Epil
 }
 
 /** Combines a product and the blocks that compute it where B is packed. `differs`: they add in another order. */
-function withPacked(product: FastRun, { run, packed }: Blocks, differs = false): FastRun {
+function withPacked(product: FastRun, { run, packed, levels }: Blocks, differs = false): FastRun {
   if (packed === null) return product;
-  const other: FastRun = ([c], [a, b, ...operands]) => run([{ a, b, c }], operands, true);
-  return Object.assign(product, { form: { ...packed, input: 1, run: other, differs } });
+  const by = (how: BlocksOf): FastRun => ([c], [a, b, ...operands]) =>
+    run([{ a, b, c }], operands, how);
+  const ofLevels = levels && { levels: { ...levels, run: by({ isLevels: true }) } };
+  const form = { ...packed, input: 1, run: by({ isPacked: true }), differs, ...ofLevels };
+  return Object.assign(product, { form });
 }
+
+/** The contents of each B: panels, levels, or numbers that are packed. */
+type BlocksOf = Readonly<Partial<Record<"isPacked" | "isLevels", boolean>>>;
 
 /** Combines a product of `own` inputs and an epilogue on its stored sums. */
 export function finished(
@@ -168,9 +174,9 @@ function prepareBlocks(
   const run = (
     products: readonly Matrices[],
     operands: readonly Pointer[],
-    isPacked = false,
+    how: BlocksOf = {},
   ): void => {
-    const own = sums.bytes(isPacked ? 0 : most), work = engine.scratch(own + more);
+    const own = sums.bytes(how.isPacked ? 0 : most), work = engine.scratch(own + more);
     const at = work + own;
     turn?.putList(at);
     const items = products.map(({ a, b, c }, item): SumsItem => ({
@@ -187,9 +193,9 @@ function prepareBlocks(
         };
       }),
     }));
-    sums.run(work, items, operandsFrom(epilogue, operands, products[0].c), { isPacked });
+    sums.run(work, items, operandsFrom(epilogue, operands, products[0].c), how);
   };
-  return { run, packed: sums.packed };
+  return { run, packed: sums.packed, levels: sums.levels };
 }
 
 /** Transposes blocks of an A that is stored `[k, m]`. */

@@ -4,13 +4,15 @@
 import type { Epilogue } from "../../../core/fusion.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
-import type { PackedForm } from "../fast.ts";
+import type { PackedForm, PackedLevels } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
 import { movedOperands } from "./epilogue.ts";
 import { panelArguments, type PanelCall, panelKernel } from "./gemm_kernel.ts";
+import { type LevelsOfB, levelsOfB } from "./gemm_levels.ts";
 import { packing } from "./gemm_pack.ts";
 import type { RowTable } from "./gemm_rows.ts";
 import type { Terms } from "./gemm_terms.ts";
+import { THRESHOLDS } from "../thresholds.ts";
 import { ADD, BLOCK_COLUMNS, BLOCK_DEPTH, LAST, PANEL_BYTES, PANEL_COLUMNS } from "./gemm_tile.ts";
 
 export type ColumnBlock = Readonly<Record<"from" | "size", number>>;
@@ -99,18 +101,20 @@ function packRows(engine: Engine, { columns: width }: SumsSpec): PackB {
 export interface Sums {
   /** The packing of all of B, for repeated use; null where B is read in place. */
   readonly packed: PackedForm | null;
-  /** Returns the bytes of working memory for so many unpacked items at once; memory after that is the caller's. */
+  /** The packing of a B of levels, for repeated use; null where it may as well be numbers. */
+  readonly levels: PackedLevels | null;
+  /** Returns the bytes of working memory for so many items at once that are not packed; memory after that is the caller's. */
   bytes(items: number): number;
   /**
    * Computes the items. `operands` are from {@linkcode operandsFrom}, `work` is as much memory as {@linkcode bytes}
    * returns. With `add` onto the contents of their C; with `isPacked` their B are packed, and `work` is that of no
-   * items.
+   * items; with `isLevels` their B are packed levels.
    */
   run(
     work: Pointer,
     items: readonly SumsItem[],
     operands: readonly Pointer[],
-    how?: { readonly add?: boolean; readonly isPacked?: boolean },
+    how?: { readonly add?: boolean; readonly isPacked?: boolean; readonly isLevels?: boolean },
   ): void;
 }
 
@@ -119,6 +123,11 @@ export function prepareSums(engine: Engine, spec: SumsSpec): Sums {
   const { columns: width, segments, length, epilogue, tables, terms } = spec;
   const pack = spec.pack === "rows" ? packRows(engine, spec) : spec.pack;
   const depths = depthBlocks(segments.length, length), last = depths.at(-1);
+  const depth = segments.length * length;
+  const levels: LevelsOfB | null = spec.pack === "rows" && (terms ?? "float32") === "float32" &&
+      4 * depth * width >= THRESHOLDS.levelsBytes
+    ? levelsOfB(engine, depth, width)
+    : null;
   const columns = pack
     ? evenBlocks(width, BLOCK_COLUMNS, PANEL_COLUMNS)
     : [{ from: 0, size: width }];
@@ -145,11 +154,12 @@ export function prepareSums(engine: Engine, spec: SumsSpec): Sums {
     b: Pointer,
     { depth, columns: { from, size } }: SumsBlock,
     parts: number,
+    by = pack,
   ): WasmCall[] => {
     const step = panelStep(depth.size);
     return evenBlocks(size, Math.ceil(size / parts), PANEL_COLUMNS).flatMap((part) => {
       const at = to + part.from / PANEL_COLUMNS * step;
-      return [...pack!(at, b, depth, { from: from + part.from, size: part.size }, step)];
+      return [...by!(at, b, depth, { from: from + part.from, size: part.size }, step)];
     });
   };
   /** Runs the panels of a block of rows against a block of B, in parts. */
@@ -193,12 +203,13 @@ export function prepareSums(engine: Engine, spec: SumsSpec): Sums {
         blocks.forEach((block, i) => engine.callAll(packBlock(to + i * blockBytes, b, block, 1)));
       },
     },
-    run: (work, items, operands, { add = false, isPacked = false } = {}) => {
+    levels,
+    run: (work, items, operands, { add = false, isPacked = false, isLevels = false } = {}) => {
       engine.heap.i32.set(numbers, work >>> 2);
       for (const [table, at] of tablesAt) table.put(engine.heap, work + at);
       const rows = items.reduce((n, item) => item.rows.reduce((m, r) => m + r.table.rows, n), 0);
       const packs = pack !== null && !isPacked;
-      if (packs) engine.packings++;
+      if (packs && !isLevels) engine.packings++;
       // Lists of calls would take as long as a small product itself.
       const only = items.length === 1 && items[0].rows.length === 1 && !packs
         ? items[0].rows[0]
@@ -220,7 +231,10 @@ export function prepareSums(engine: Engine, spec: SumsSpec): Sums {
           packs ? work + tableBytes + i * blockBytes : placed(item)
         );
         const parts = Math.ceil(shares / items.length);
-        if (packs) engine.callAll(items.flatMap(({ b }, i) => packBlock(bAt[i], b, block, parts)));
+        if (packs) {
+          const by = isLevels ? levels!.unpack : pack;
+          engine.callAll(items.flatMap(({ b }, i) => packBlock(bAt[i], b, block, parts, by)));
+        }
         for (let part = 0; part < items[0].rows.length; part++) {
           const turns = items.flatMap(({ rows }) => [...rows[part].turn?.(depth) ?? []]);
           if (turns.length > 0) engine.callAll(turns);

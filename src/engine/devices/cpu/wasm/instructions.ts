@@ -223,7 +223,13 @@ const I16X8 = {
 /** Instructions on eight i16: the step between bytes and words. */
 export const i16x8: Bits<"i16x8"> & Instructions<"i16x8", typeof I16X8> & {
   readonly load: Load<"i16x8">;
-} = { ...vectors("i16x8", I16X8), load: load("i16x8", 0xfd000, 1) };
+  /** Loads eight i8, with their signs. */
+  readonly loadBytes: Load<"i16x8">;
+} = {
+  ...vectors("i16x8", I16X8),
+  load: load("i16x8", 0xfd000, 1),
+  loadBytes: load("i16x8", 0xfd001, 0),
+};
 
 const I8X16 = {
   /** The lanes of the first that the second names. */
