@@ -1,6 +1,7 @@
 /** Programs as users of other libraries write them first: each works, or is told in words that lead on. */
 
 import * as tf from "@weft/weft";
+import { saveModel } from "@weft/weft/tf";
 import { assert, assertEquals } from "@std/assert";
 
 // deno-lint-ignore no-explicit-any
@@ -80,6 +81,37 @@ const HABITS: Readonly<Record<string, readonly [() => unknown, string, ...string
     at(() => new untyped.ForwardAccumulator()),
     "TypeError",
     "Argument 'primals' passed to 'ForwardAccumulator'",
+  ],
+  "a spec with options": [
+    at(() => untyped.TensorSpec({ shape: [2], dtype: "float32" })),
+    "TypeError",
+    "Argument 'shape' passed to 'TensorSpec' must be a list of extents, or null for an unknown rank",
+  ],
+  "a spec without a shape": [
+    at(() => new untyped.TensorSpec()),
+    "TypeError",
+    "Argument 'shape' passed to 'TensorSpec'",
+    "but got undefined",
+  ],
+  "a spec with -1 for an unknown extent": [
+    at(() => tf.TensorSpec([-1, 2])),
+    "ValueError",
+    "integers of at least 0, and null for unknown extents, but got -1",
+  ],
+  "a signature of one spec": [
+    at(() => untyped.function((x: tf.Tensor) => x, { inputSignature: tf.TensorSpec([2]) })),
+    "TypeError",
+    "Argument 'inputSignature' passed to 'function' must be a list of specs, one for each argument",
+  ],
+  "a signature of dtypes": [
+    at(() => untyped.function((x: tf.Tensor) => x, { inputSignature: ["float32"] })),
+    "TypeError",
+    'must be a list of specs as tf.TensorSpec makes them, but got "float32"',
+  ],
+  "a model that saves a plain function": [
+    at(() => saveModel("/tmp/none", { signatures: { f: ((x: tf.Tensor) => x) as never } })),
+    "TypeError",
+    'Cannot save signature "f": wanted a tf.function with an inputSignature, received function f',
   ],
   "a batch of a text": [
     at(() => untyped.data.range(3).batch("2")),

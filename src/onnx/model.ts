@@ -4,6 +4,7 @@ import { optionCheck, wantFunction } from "../engine/core/arguments.ts";
 import { describe } from "../engine/core/convert.ts";
 import type { DType } from "../engine/core/dtype.ts";
 import { ValueError } from "../engine/core/errors.ts";
+import { isPlainObject } from "../engine/core/nest.ts";
 import { compatible, type PartialShape, shapeText } from "../engine/core/shape.ts";
 import { Tensor, type TensorLike } from "../engine/core/tensor.ts";
 import { TensorSpec } from "../engine/core/tensor_spec.ts";
@@ -290,17 +291,17 @@ export class OnnxModel {
   #feeds(inputs: OnnxInputs, { graph }: Variant): Feeds {
     const { name } = this.#init;
     this.#edits.checkLive("run");
-    if (typeof inputs !== "object" || inputs === null) {
+    const wanted = this.inputs.map((i) => i.name);
+    const list = (names: readonly string[]): string => names.map((n) => `"${n}"`).join(", ");
+    if (!isPlainObject(inputs)) {
       throw new ValueError(
-        `Cannot run ${name}: wanted an object of named inputs, received ${describe(inputs)}`,
+        `Cannot run ${name}: wanted an object with ${list(wanted)}, received ${describe(inputs)}`,
       );
     }
-    const wanted = this.inputs.map((i) => i.name);
     const needed = this.inputs.filter((i) => graph.inputs.some((v) => v.name === i.name));
     const missing = needed.filter((i) => i.kind !== "optional" && inputs[i.name] == null);
     const unknown = Object.keys(inputs).filter((key) => !wanted.includes(key));
     if (missing.length > 0 || unknown.length > 0) {
-      const list = (names: readonly string[]): string => names.map((n) => `"${n}"`).join(", ");
       throw new ValueError(
         `Cannot run ${name}: it takes ${list(wanted) || "nothing"}${
           missing.length > 0 ? `, ${list(missing.map((i) => i.name))} is missing` : ""

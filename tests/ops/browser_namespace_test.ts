@@ -61,6 +61,18 @@ Deno.test("images and videos are drawn on a canvas of the size that they hold, t
   }
   const error = "Cannot read pixels of an image: its size is undefined by 3";
   assertThrows(() => tf.browser.fromPixels({ height: 3 } as never), TypeError, error);
+  for (
+    const empty of [{ naturalWidth: 0, naturalHeight: 0, width: 3, height: 3 }, {
+      width: 0,
+      height: 2,
+    }]
+  ) {
+    assertThrows(
+      () => tf.browser.fromPixels(empty as never),
+      tf.ValueError,
+      `the source is 0 by ${empty.naturalHeight ?? 2}, await its load`,
+    );
+  }
   for (const wrong of [{}, [], 3, null]) {
     assertThrows(
       () => tf.browser.fromPixels(wrong as never),

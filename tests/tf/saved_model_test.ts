@@ -1,6 +1,6 @@
 /** loadSavedModel and saveModel: models that TensorFlow 2.21 wrote, with what it computed (make_fixtures.py). */
 
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import * as tf from "@weft/weft";
 import { loadSavedModel, readGraphDef, saveModel } from "@weft/weft/tf";
 import { assertClose } from "./close.ts";
@@ -71,6 +71,34 @@ Deno.test("loadSavedModel() gives variables of Keras' exports that have a use, a
   model.dispose();
 });
 
+Deno.test("signatures and methods of Keras' exports read the same variables", async () => {
+  for (const name of ["cnn", "rnn"]) {
+    const model = await loadSavedModel(new URL(name, FIXTURES));
+    const [{ signature, inputs }] = expected(name), x = Object.values(inputs)[0];
+    assert(new Set(model.variables).size === model.variables.length);
+    const both = async (): Promise<unknown[]> => {
+      const [y] = Object.values(await model.signatures[signature](inputs));
+      const z = await model.methods.serve!(tf.tensor(x as number[])) as tf.Tensor;
+      return [await y!.array(), await z.array()];
+    };
+    const [y, z] = await both();
+    assertClose(z, y, 1e-6, name);
+    for (const list of ["variables", "trainable_variables"]) {
+      for (const v of Object.values(model.root.children[list]!.variables)) {
+        assert(model.variables.includes(v), `${list}: ${v.name}`);
+        if (v.dtype === "float32") v.assign(tf.mul(v, 0.5));
+      }
+    }
+    const [after, afterwards] = await both();
+    assertClose(afterwards, after, 1e-6, name);
+    assert(JSON.stringify(after) !== JSON.stringify(y), name);
+    const text = String(model);
+    assertStringIncludes(text, `/${name}: ${model.variables.length} variables, serve()`);
+    assertStringIncludes(text, `\n  ${signature}: `);
+    model.dispose();
+  }
+});
+
 testOnDevices("a loaded model can be trained", async () => {
   const model = await loadSavedModel(new URL("version_1", FIXTURES));
   const w = model.variables.find((v) => v.name.startsWith("w"))!;
@@ -92,7 +120,26 @@ Deno.test("loadSavedModel() refuses what is not there", async () => {
     tf.ValueError,
     "no meta graph with tags [train], only with [serve]",
   );
+  for (
+    const [path, words] of [
+      ["m/x.keras", "loadKeras() of @weft/weft/keras reads models of Keras"],
+      ["m/saved_model.pb", "wanted the folder that holds saved_model.pb"],
+      ["m/frozen.pb", "readGraphDef() reads a graph"],
+      ["m/model.json", "tf.loadGraphModel() reads a model of TensorFlow.js"],
+    ] as const
+  ) {
+    await assertRejects(
+      () => loadSavedModel(path),
+      tf.errors.NotFoundError,
+      `Cannot load ${path}: ${words}`,
+    );
+  }
   const model = await loadSavedModel(new URL("module", FIXTURES));
+  await assertRejects(
+    () => model.signatures.serving_default(tf.scalar(1) as never),
+    tf.ValueError,
+    'wanted an object with "x", received a value of type EagerTensor',
+  );
   await assertRejects(
     () => model.signatures.serving_default({ z: 1 }),
     tf.ValueError,

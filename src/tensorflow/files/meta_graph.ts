@@ -29,7 +29,8 @@ export async function readMetaGraph(
         `Cannot read ${folder}/saved_model.cpb: it is in TensorFlow's chunked form, save the model without experimental_image_format`,
       );
     }
-    throw e;
+    if (!(e instanceof NotFoundError)) throw e;
+    throw new NotFoundError(`Cannot load ${folder}: ${insteadOf(folder)}`, { cause: e });
   });
   const { metaGraphs } = decode(SavedModelSchema, bytes, name);
   const tagsOf = (m: MetaGraphDef): string[] => m.metaInfoDef?.tags ?? [];
@@ -42,6 +43,15 @@ export async function readMetaGraph(
       metaGraphs.map((m) => `[${tagsOf(m).join(", ")}]`).join(" and ") || "none"
     }`,
   );
+}
+
+/** Tells what is wrong with a path that is no folder of a SavedModel. */
+function insteadOf(folder: string): string {
+  if (/\.(keras|h5)$/i.test(folder)) return "loadKeras() of @weft/weft/keras reads models of Keras";
+  if (/\/?saved_model\.pb$/.test(folder)) return "wanted the folder that holds saved_model.pb";
+  if (/\.(pb|pbtxt)$/i.test(folder)) return "readGraphDef() reads a graph";
+  if (/model\.json$/i.test(folder)) return "tf.loadGraphModel() reads a model of TensorFlow.js";
+  return `there is no such file as ${folder}/saved_model.pb`;
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -1,6 +1,8 @@
 /** saveModel: functions as the signatures of a SavedModel that TensorFlow loads. */
 import { create, toBinary } from "@bufbuild/protobuf";
+import { describe } from "../../engine/core/convert.ts";
 import { DTYPES } from "../../engine/core/dtype.ts";
+import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { isPlainObject } from "../../engine/core/nest.ts";
 import { optionCheck } from "../../engine/core/arguments.ts";
@@ -122,6 +124,13 @@ export async function saveModel(folder: string | URL, options: SaveOptions): Pro
 
 /** Adds placeholders and a call of a function to the graph being built. */
 function addSignature(name: string, f: SignatureFunction): SignatureDef {
+  if (typeof f?.getConcreteFunction !== "function") {
+    throw new TypeError(
+      `Cannot save signature "${name}": wanted a tf.function with an inputSignature, received ${
+        describe(f)
+      }`,
+    );
+  }
   const { inputs } = f.getConcreteFunction();
   const xs = inputs.map((spec, i) => {
     if (spec.name === undefined) {

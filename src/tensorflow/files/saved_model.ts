@@ -1,5 +1,6 @@
 /** loadSavedModel: signatures of a SavedModel as functions, its variables restored. */
 import { create } from "@bufbuild/protobuf";
+import { showAs } from "../../engine/core/arrays/shown.ts";
 import { asDType, type DType } from "../../engine/core/dtype.ts";
 import { NotFoundError, UnimplementedError, ValueError } from "../../engine/core/errors.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
@@ -42,7 +43,7 @@ import {
 } from "../proto/saved_model_pb.ts";
 import { makeVariables, restoredKeys } from "./saved_variables.ts";
 import { SIGNATURE_BODIES } from "../graph_def/signature_bodies.ts";
-import { argumentsOf, type Signature, specsOf } from "./signature.ts";
+import { argumentsOf, modelText, type Signature, specsOf } from "./signature.ts";
 
 /** Options of {@linkcode loadSavedModel}. */
 export interface LoadOptions {
@@ -105,13 +106,15 @@ export async function loadSavedModel(
 
 class Model implements LoadedModel {
   readonly signatures: Record<string, Signature> = {};
-  readonly variables: readonly Variable[];
+  variables: readonly Variable[];
+  /** All variables, copies that no call reads included. */
+  readonly #made: readonly Variable[];
   readonly #def: GraphDefJson;
   readonly #meta: MetaGraphDef;
   readonly #path: string;
   readonly #scripts: ScriptFunctions | undefined;
   /** Variables by the name of the node that makes the handle. */
-  readonly #byNode: ReadonlyMap<string, Variable>;
+  readonly #byNode: Map<string, Variable>;
   readonly #resources = new GraphResources();
   readonly root: LoadedObject;
   readonly #byObject = new Map<number, Variable>();
@@ -128,7 +131,7 @@ class Model implements LoadedModel {
     this.#def = isRemote(path) ? filesWithin(def, folders) : def;
     for (const { filename } of meta.assetFileDef) fileWithin(this.#asset(filename), folders);
     this.#byNode = makeVariables(this.#def, meta);
-    this.variables = [...this.#byNode.values()];
+    this.#made = this.variables = [...this.#byNode.values()];
     const objects = meta.objectGraphDef ?? create(SavedObjectGraphSchema);
     this.root = loadedObject({
       graph: objects,
@@ -153,7 +156,7 @@ class Model implements LoadedModel {
   }
 
   dispose(): void {
-    for (const v of this.variables) v.dispose();
+    for (const v of this.#made) v.dispose();
   }
 
   /** Runs the model's restore function, then its initializer. */
@@ -195,6 +198,36 @@ class Model implements LoadedModel {
     } finally {
       await checkpoint.close();
     }
+    this.#shareCaptured();
+  }
+
+  /**
+   * Lets objects and the graph's calls of functions share the variables that the functions captured, as TensorFlow's loader does: Keras
+   * writes a graph that reads copies.
+   */
+  #shareCaptured(): void {
+    const functions = this.#meta.objectGraphDef!.concreteFunctions;
+    const shared = new Map<number, Variable>();
+    for (const { op, attr, input = [] } of this.#def.node) {
+      const bound = functions[attr?.f?.func?.name ?? ""]?.boundInputs ?? [];
+      if (bound.length === 0 || !op.endsWith("PartitionedCall")) continue;
+      const given = input.filter((x) => !x.startsWith("^")).slice(-bound.length);
+      given.forEach((x, i) => {
+        const read = this.#byNode.get(x.replace(/:0$/, ""));
+        if (read === undefined) return;
+        const kept = shared.get(bound[i]) ?? read, own = this.#byObject.get(bound[i]);
+        shared.set(bound[i], kept);
+        for (const [node, v] of this.#byNode) {
+          if (v === read || v === own) this.#byNode.set(node, kept);
+        }
+        if (own !== undefined) this.#byObject.set(bound[i], kept);
+      });
+    }
+    this.variables = [...new Set(this.#byNode.values())];
+  }
+
+  toString(): string {
+    return modelText(this.#path, this);
   }
 
   #signatureDefs(): [string, SignatureDef][] {
@@ -340,6 +373,8 @@ class Model implements LoadedModel {
     return signature;
   }
 }
+
+showAs(Model);
 
 /** The name of the node that calls a function. */
 const CALL = "called_function";

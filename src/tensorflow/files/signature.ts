@@ -1,6 +1,8 @@
 /** Signatures of a SavedModel: functions of named tensors. */
+import { counted } from "../../engine/core/arrays/shown.ts";
 import { describe } from "../../engine/core/convert.ts";
 import { ValueError } from "../../engine/core/errors.ts";
+import { isPlainObject } from "../../engine/core/nest.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
 import { TensorSpec } from "../../engine/core/tensor_spec.ts";
 import type { SignatureTensor } from "./meta_graph.ts";
@@ -23,6 +25,24 @@ export function specsOf(tensors: readonly SignatureTensor[]): Record<string, Ten
   return Object.fromEntries(tensors.map((t) => [t.key, TensorSpec(t.shape, t.dtype, t.key)]));
 }
 
+/** Formats a model: its signatures with their inputs and outputs, the names of its methods, the number of its variables. */
+export function modelText(
+  path: string,
+  { signatures, methods, variables }: {
+    readonly signatures: Readonly<Record<string, Signature>>;
+    readonly methods: object;
+    readonly variables: readonly unknown[];
+  },
+): string {
+  const specs = (given: Readonly<Record<string, TensorSpec>>): string =>
+    Object.entries(given).map(([name, spec]) => `${name} ${spec}`).join(", ");
+  const lines = Object.entries(signatures).map(([name, { inputs, outputs }]) =>
+    `\n  ${name}: ${specs(inputs)} -> ${specs(outputs)}`
+  );
+  const names = Object.keys(methods).map((name) => `, ${name}()`).join("");
+  return `<SavedModel ${path}: ${counted(variables.length, "variable")}${names}${lines.join("")}>`;
+}
+
 /** Returns the arguments in the order of the inputs. Throws `ValueError` where they are missing or unknown. */
 export function argumentsOf(
   signature: string,
@@ -31,7 +51,7 @@ export function argumentsOf(
 ): Tensor[] {
   const wanted = inputs.map((i) => i.key);
   const list = (names: readonly string[]): string => names.map((n) => `"${n}"`).join(", ");
-  if (typeof given !== "object" || given === null) {
+  if (!isPlainObject(given)) {
     throw new ValueError(
       `Cannot call signature "${signature}": wanted an object with ${list(wanted)}, received ${
         describe(given)

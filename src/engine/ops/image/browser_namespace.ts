@@ -110,6 +110,12 @@ function pixelsOf(pixels: PixelSource): PixelData {
   const { naturalWidth, naturalHeight, videoWidth, videoHeight } = pixels as Record<string, number>;
   const width = videoWidth ?? naturalWidth ?? pixels.width;
   const height = videoHeight ?? naturalHeight ?? pixels.height;
+  // Images and videos have no size before they are loaded, hidden canvases may be empty.
+  if (width === 0 || height === 0) {
+    throw new ValueError(
+      `Cannot read pixels: the source is ${width} by ${height}, await its load as tf.browser.fromPixelsAsync() does`,
+    );
+  }
   if ("getContext" in pixels) return contextOf(pixels).getImageData(0, 0, width, height);
   if (!isShape([height, width])) {
     throw new TypeError(`Cannot read pixels of an image: its size is ${width} by ${height}`);

@@ -23,6 +23,7 @@ import {
   type Binding,
   bindingError,
   bindToSignature,
+  checkSignature,
   fitInputs,
   keyOf,
   matchPattern,
@@ -146,6 +147,7 @@ export function tfFunction<A extends any[] = Tensor[], R = unknown>(
   }
   checkOptions(options);
   const { inputSignature } = options;
+  if (inputSignature !== undefined) checkSignature(inputSignature);
   if (inputSignature && fn.length > inputSignature.length) {
     throw new TypeError(
       `input_signature missing type constraint for argument ${inputSignature.length}: the function has ${fn.length}`,

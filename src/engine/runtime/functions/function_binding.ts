@@ -7,6 +7,7 @@ import {
   CompositeTensor,
   packComponents,
 } from "../../core/composite.ts";
+import { wantList, wrongArgument } from "../../core/arguments.ts";
 import { describe } from "../../core/convert.ts";
 import { dtypeOfArray } from "../../core/dtype.ts";
 import { flatten, isNested, type Nest, packAs, structureText } from "../../core/nest.ts";
@@ -118,6 +119,15 @@ export function bindToSignature(
   const wanted = componentSpecs(signature as Nest<SignatureSpec>);
   const inputs = fitInputs(leavesLike(args, signature, fail), wanted, fail);
   return { ...signatureBinding(signature), inputs };
+}
+
+/** Throws `TypeError` for a signature that is no list of specs, or nests of them. */
+export function checkSignature(signature: unknown): void {
+  wantList(signature, "inputSignature", "function", "specs, one for each argument");
+  for (const leaf of flatten<unknown>(signature as Nest<unknown>)) {
+    if (leaf instanceof TensorSpecClass || leaf instanceof CompositeSpec) continue;
+    throw wrongArgument(leaf, "inputSignature", "function", "a list of specs as tf.TensorSpec makes them");
+  }
 }
 
 /** Returns the binding of a signature, for tracing without arguments. */
