@@ -126,7 +126,12 @@ export function checkSignature(signature: unknown): void {
   wantList(signature, "inputSignature", "function", "specs, one for each argument");
   for (const leaf of flatten<unknown>(signature as Nest<unknown>)) {
     if (leaf instanceof TensorSpecClass || leaf instanceof CompositeSpec) continue;
-    throw wrongArgument(leaf, "inputSignature", "function", "a list of specs as tf.TensorSpec makes them");
+    throw wrongArgument(
+      leaf,
+      "inputSignature",
+      "function",
+      "a list of specs as tf.TensorSpec makes them",
+    );
   }
 }
 
