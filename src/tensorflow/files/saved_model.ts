@@ -208,9 +208,9 @@ class Model implements LoadedModel {
   #shareCaptured(): void {
     const functions = this.#meta.objectGraphDef!.concreteFunctions;
     const shared = new Map<number, Variable>();
-    for (const { op, attr, input = [] } of this.#def.node) {
+    for (const { attr, input = [] } of this.#def.node) {
       const bound = functions[attr?.f?.func?.name ?? ""]?.boundInputs ?? [];
-      if (bound.length === 0 || !op.endsWith("PartitionedCall")) continue;
+      if (bound.length === 0) continue;
       const given = input.filter((x) => !x.startsWith("^")).slice(-bound.length);
       given.forEach((x, i) => {
         const read = this.#byNode.get(x.replace(/:0$/, ""));
