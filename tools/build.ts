@@ -291,6 +291,14 @@ function npmManifest(
         default: `./${entry.file}.js`,
       }]),
     ),
+    // Compilers that resolve as Node 10 did, TypeScript's default for CommonJS, read no exports.
+    main: `./${entries[0]!.file}.cjs`,
+    types: typesOf(entries[0]!),
+    typesVersions: {
+      "*": Object.fromEntries(
+        entries.slice(1).map((entry) => [entry.name.slice("./".length), [typesOf(entry)]]),
+      ),
+    },
     sideEffects,
     engines: { node: ">=20" },
     peerDependencies: Object.fromEntries(

@@ -92,7 +92,8 @@ Deno.test("signatures and methods of Keras' exports read the same variables", as
     const [after, afterwards] = await both();
     assertClose(afterwards, after, 1e-6, name);
     assert(JSON.stringify(after) !== JSON.stringify(y), name);
-    const text = String(model);
+    assertStringIncludes(Deno.inspect(model.root), "LoadedObject { serve(), ");
+    const text = Deno.inspect(model);
     assertStringIncludes(text, `/${name}: ${model.variables.length} variables, serve()`);
     assertStringIncludes(text, `\n  ${signature}: `);
     model.dispose();

@@ -2,6 +2,7 @@
  * The objects of a SavedModel: functions, variables and modules by their attributes in Python. Follows TensorFlow
  * `saved_model/load.py` and `function_deserialization.py`.
  */
+import { showAs } from "../../engine/core/arrays/shown.ts";
 import { describe } from "../../engine/core/convert.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { isPlainObject } from "../../engine/core/nest.ts";
@@ -107,8 +108,7 @@ class ObjectNode implements LoadedObject {
     return Object.fromEntries(entries);
   }
 
-  /** Formats the object for `console.log`. */
-  [Symbol.for("Deno.customInspect")](): string {
+  toString(): string {
     const { methods, variables, children } = this;
     const names = [
       ...Object.keys(methods).map((m) => `${m}()`),
@@ -118,6 +118,8 @@ class ObjectNode implements LoadedObject {
     return `LoadedObject { ${names.join(", ")} }`;
   }
 }
+
+showAs(ObjectNode);
 
 /** A trace of a method. */
 interface Trace {
