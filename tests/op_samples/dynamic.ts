@@ -1,6 +1,6 @@
 /** Samples of ops whose output shapes depend on values, of sparse tensors, and of strings. */
 
-import { any, bools, ints, sample, type SampleTable, vector } from "./inputs.ts";
+import { any, bools, sample, type SampleTable, vector } from "./inputs.ts";
 import { NdArray } from "@weft/weft";
 
 /** A string vector as given. */
@@ -71,16 +71,6 @@ export const DYNAMIC: SampleTable = {
   SparseReshape: [
     sample([matrix([0, 1], [2, 0]), vector(3, 4), vector(2, -1)]),
     sample([matrix([0, 1, 1], [1, 0, 0]), vector(2, 2, 3), vector(12)]),
-  ],
-  SparseSegmentSum: [
-    sample([any(5, 3), vector(4, 0, 0, 2), vector(0, 0, 1, 3)]),
-    sample([any(4), ints(0, 3, 3), vector(0, 1, 1)]),
-  ],
-  SparseSegmentMean: [
-    sample([any(5, 3), vector(4, 0, 0, 2), vector(0, 0, 1, 1)], {}, {
-      integersFollowFloats: false,
-    }),
-    sample([any(4), ints(0, 3, 3), vector(0, 1, 1)], {}, { integersFollowFloats: false }),
   ],
   RaggedRange: [
     sample([vector(0, 5, 8, 5), vector(8, 7, 8, 1), vector(2, 1, 1, -1)]),

@@ -15,6 +15,7 @@ import { POINTWISE } from "./pointwise.ts";
 import { RANDOM } from "./random.ts";
 import { REDUCE } from "./reduce.ts";
 import { ROW_OPS } from "./rows.ts";
+import { SPARSE } from "./sparse.ts";
 
 /** Families of ops, each a file here. */
 export const FAMILIES: Readonly<Record<string, SampleTable>> = {
@@ -32,6 +33,7 @@ export const FAMILIES: Readonly<Record<string, SampleTable>> = {
   random: RANDOM,
   reduce: REDUCE,
   rows: ROW_OPS,
+  sparse: SPARSE,
 };
 
 /** Ops without samples, each with the reason. */

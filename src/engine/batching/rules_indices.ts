@@ -160,8 +160,12 @@ export const INDEX_RULES: Readonly<Record<string, Rule>> = {
       [`Segment${how}`, segments],
     ]),
   ),
-  SparseSegmentSum: pickedSegments,
-  SparseSegmentMean: pickedSegments,
+  ...Object.fromEntries(
+    ["Sum", "Mean", "SqrtN"].flatMap((how) => [
+      [`SparseSegment${how}`, pickedSegments],
+      [`SparseSegment${how}WithNumSegments`, pickedSegments],
+    ]),
+  ),
   Bincount: counted,
   DenseBincount: counted,
 };

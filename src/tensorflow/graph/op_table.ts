@@ -14,7 +14,7 @@ import { floatScalar, intScalar, intVector } from "../../engine/ops/input.ts";
 import { div, mod, mul, neg, sub } from "../../engine/ops/pointwise/arithmetic.ts";
 import { less } from "../../engine/ops/pointwise/compare.ts";
 import { erf } from "../../engine/ops/pointwise/exponential.ts";
-import { sqrt, square } from "../../engine/ops/pointwise/power.ts";
+import { square } from "../../engine/ops/pointwise/power.ts";
 import { abs, sign } from "../../engine/ops/pointwise/rounding.ts";
 import { multiplyNoNan } from "../../engine/ops/pointwise/select.ts";
 import { sum } from "../../engine/ops/reduce/reduce.ts";
@@ -74,7 +74,7 @@ import {
   zero,
 } from "./rules/numerics.ts";
 import { parseExample, parseSingleExample } from "./rules/records.ts";
-import { segments, sparseConcat } from "./rules/sparse.ts";
+import { sparseConcat } from "./rules/sparse.ts";
 import {
   fold,
   products,
@@ -210,10 +210,6 @@ export const OP_TABLE: Readonly<Record<string, OpEntry>> = {
   ParseSingleExample: rule(parseSingleExample, 1, { outputs: PARSED }),
   // Sparse tensors.
   SparseConcat: rule(sparseConcat, 3),
-  SparseSegmentSqrtN: rule(segments(sqrt), 3),
-  SparseSegmentSumWithNumSegments: rule(segments(null), 4),
-  SparseSegmentMeanWithNumSegments: rule(segments((count) => count), 4),
-  SparseSegmentSqrtNWithNumSegments: rule(segments(sqrt), 4),
   // Variables.
   ResourceGather: rule(resourceGather, 2),
   ResourceGatherNd: rule((node) => [gatherND(read(node), node.inputs[1])], 2),

@@ -1,20 +1,16 @@
 /** The namespace `tf.sparse`: ops on tensors given by indices and values. They run on the host. */
-import { apply, apply1 } from "../../core/apply.ts";
-import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
-import { defineOp, lookupOp } from "../../core/op.ts";
-import { isBigInt } from "../../core/dtype.ts";
+import { apply } from "../../core/apply.ts";
+import { InvalidArgumentError } from "../../core/errors.ts";
+import { defineOp } from "../../core/op.ts";
 import { NdArray, setElement } from "../../core/nd_array.ts";
 import { sizeOf, stridesOf } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { setWhole, wholeArray } from "../../kernels/host/numbers.ts";
-import { Accumulator, addable } from "../../kernels/host/scatter_accumulate.ts";
-import { hostInts, reshape } from "../array/view.ts";
-import { onesLike } from "../array/creation.ts";
+import { hostInts } from "../array/view.ts";
 import { gather, indexInput } from "../array/gather.ts";
-import { castInput, intScalar, shapeOfInput, toInput, wantArgument } from "../input.ts";
-import { div, sub } from "../pointwise/arithmetic.ts";
+import { castInput, toInput, wantArgument } from "../input.ts";
+import { sub } from "../pointwise/arithmetic.ts";
 import { sum } from "../reduce/reduce.ts";
-import { cast } from "../array/cast.ts";
 
 const SparseFillEmptyRows = defineOp({
   name: "SparseFillEmptyRows",
@@ -134,93 +130,6 @@ const SparseReshape = defineOp({
   },
 });
 
-/** Combines rows of `data` picked by `indices` over runs of equal `segmentIds`. */
-export type SparseSegments = (
-  data: TensorLike,
-  indices: TensorLike,
-  segmentIds: TensorLike,
-) => Tensor;
-
-function defineSegments(name: string, mean: boolean): SparseSegments {
-  const def = defineOp({
-    name,
-    inputs: ["data: T", "indices: Tidx", "segment_ids: Tsegmentids"],
-    outputs: ["output: T"],
-    attrs: ["T: real", "Tidx: index = int32", "Tsegmentids: index = int32"],
-    infer: ([data]) => [data.shape && [null, ...data.shape.slice(1)]],
-    grad: {
-      saves: ["indices", "segment_ids"],
-      vjp: ({ indices, segment_ids }, [dy], ctx) => {
-        const shape = ctx.shapeOf(0);
-        const rows = shape instanceof NdArray ? intScalar(hostInts(shape)[0]) : gather(shape, 0);
-        const picked = gather(mean ? perRow(dy, segment_ids) : dy, segment_ids);
-        return [apply1(lookupOp("UnsortedSegmentSum")!, [picked, indices, rows]), null, null];
-      },
-    },
-    cpu: ([data, indices, ids]) => [sumSegments(data, hostInts(indices), hostInts(ids), mean)],
-  });
-  const fn = name.replace("S", "s");
-  return (data, indices, segmentIds) => {
-    const rows = toInput(data, "data", fn),
-      at = indexInput(indices, fn),
-      ids = indexInput(segmentIds, fn);
-    if (shapeOfInput(rows)?.length === 0) {
-      throw new ValueError(`Cannot apply ${fn}: data should be at least 1 dimensional`);
-    }
-    wantArgument(at, 1, fn, "indices");
-    wantArgument(ids, 1, fn, "segmentIds");
-    const a = shapeOfInput(at)?.[0] ?? null, b = shapeOfInput(ids)?.[0] ?? null;
-    if (a !== null && b !== null && a !== b) {
-      throw new ValueError(
-        `Cannot apply ${fn}: segmentIds and indices should have same size, received ${b} and ${a}`,
-      );
-    }
-    return apply1(def, [rows, at, ids]);
-  };
-}
-
-/** Returns gradients of means as gradients of sums: divided by each mean's number of rows. */
-function perRow(dy: Tensor, ids: Tensor): Tensor {
-  const counts = apply1(lookupOp("SegmentSum")!, [onesLike(ids), ids]);
-  const rank = dy.staticShape?.length;
-  if (rank === undefined) {
-    throw new ValueError("Cannot differentiate SparseSegmentMean: the rank must be known");
-  }
-  return div(dy, cast(reshape(counts, [-1, ...new Array(rank - 1).fill(1)]), dy.dtype));
-}
-
-function sumSegments(
-  data: NdArray,
-  indices: readonly number[],
-  ids: readonly number[],
-  mean: boolean,
-): NdArray {
-  const rows = data.shape[0], inner = sizeOf(data.shape.slice(1));
-  const num = ids.length === 0 ? 0 : ids[ids.length - 1] + 1;
-  if (num < 0) throw new InvalidArgumentError("segment ids must be >= 0");
-  const counts = new Array<number>(num).fill(0);
-  const out = NdArray.zeros(data.dtype, [num, ...data.shape.slice(1)]);
-  const sums = new Accumulator(out), values = addable(data);
-  ids.forEach((id, i) => {
-    if (id < 0) throw new InvalidArgumentError("segment ids must be >= 0");
-    if (i > 0 && id < ids[i - 1]) throw new InvalidArgumentError("segment ids are not increasing");
-    const row = indices[i];
-    if (row < 0 || row >= rows) {
-      throw new InvalidArgumentError(`Bad: indices[${i}] == ${row} out of range [0, ${rows})`);
-    }
-    sums.add(id * inner, values, row * inner, inner);
-    counts[id]++;
-  });
-  sums.finish();
-  if (mean) {
-    for (let i = 0; i < out.size; i++) {
-      const value = Number(out.at(i)) / Math.max(1, counts[Math.floor(i / inner)]);
-      setElement(out, i, isBigInt(out.dtype) ? BigInt(Math.trunc(value)) : value);
-    }
-  }
-  return out;
-}
-
 /** The result of {@linkcode sparseFillEmptyRows}. */
 export interface FilledRows {
   /** Indices in row order. */
@@ -316,29 +225,3 @@ export function sparseReshape(
   );
   return { outputIndices, outputShape };
 }
-
-/**
- * Sums the rows picked by `indices` over runs of equal `segmentIds`, which must not decrease. Throws `ValueError` for
- * shapes that do not fit, `InvalidArgumentError` for indices out of range. TensorFlow op `SparseSegmentSum`.
- *
- * @example
- * ```ts
- * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.sparse.sparseSegmentSum([[1], [2], [4]], [0, 2, 1], [0, 0, 1]).arraySync(), [[5], [2]]);
- * ```
- */
-export const sparseSegmentSum: SparseSegments = defineSegments("SparseSegmentSum", false);
-
-/**
- * Averages the rows picked by `indices` over runs of equal `segmentIds`, which must not decrease. Throws as {@linkcode
- * sparseSegmentSum} does. TensorFlow op `SparseSegmentMean`.
- *
- * @example
- * ```ts
- * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.sparse.sparseSegmentMean([[1], [2], [3]], [0, 2, 1], [0, 0, 1]).arraySync(), [[2], [2]]);
- * ```
- */
-export const sparseSegmentMean: SparseSegments = defineSegments("SparseSegmentMean", true);

@@ -1,5 +1,5 @@
 /** The namespace `tf.sparse`: functions of sparse tensors, and those of their indices, values and shapes. */
-import { apply, apply1, compose, type OpInput } from "../../core/apply.ts";
+import { apply, apply1, compose } from "../../core/apply.ts";
 import { describe } from "../../core/convert.ts";
 import { isInteger } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -17,9 +17,8 @@ import { cast } from "../array/cast.ts";
 import { gather } from "../array/gather.ts";
 import { stack } from "../array/join.ts";
 import { transpose } from "../array/move.ts";
-import { range } from "../array/ranges.ts";
 import { sparseToDense } from "../array/scatter.ts";
-import { identity, literalInts, reshape, size as sizeOf } from "../array/view.ts";
+import { identity, literalInts, reshape } from "../array/view.ts";
 import {
   asTensor,
   castInput,
@@ -30,43 +29,28 @@ import {
   wantArgument,
 } from "../input.ts";
 import { where } from "../pointwise/select.ts";
-import { type Axes, max } from "../reduce/reduce.ts";
+import { max } from "../reduce/reduce.ts";
 import { checkedIndices } from "./sparse_check.ts";
 import { joinSparse, SparseTensorDenseAdd, SparseTensorDenseMatMul } from "./sparse_ops.ts";
-import { SparseAdd, SparseReduceSum, SparseReorder, SparseSlice } from "./sparse_parts.ts";
-import { SparseArray, SparseTensor } from "./sparse_tensor.ts";
+import { SparseAdd, SparseReorder, SparseSlice } from "./sparse_parts.ts";
+import {
+  isSparse,
+  type SparseLike,
+  sparseOf,
+  toSparse,
+  wideParts,
+  wideShape,
+} from "./sparse_input.ts";
+import type { SparseTensor } from "./sparse_tensor.ts";
 
 export * from "../host/sparse.ts";
-
-/** A sparse tensor, or its three arrays on the host. */
-export type SparseLike = SparseTensor | SparseArray;
-
-const isSparse = (x: unknown): x is SparseLike =>
-  x instanceof SparseTensor || x instanceof SparseArray;
-
-/** Converts an argument to a sparse tensor. Throws `TypeError`, which names argument and function, for others. */
-function toSparse(x: SparseLike, arg: string, fn: string): SparseTensor {
-  if (x instanceof SparseTensor) return x;
-  if (x instanceof SparseArray) return new SparseTensor(x.indices, x.values, x.denseShape);
-  throw new TypeError(
-    `Argument '${arg}' passed to 'sparse.${fn}' must be a SparseTensor, but got ${describe(x)}`,
-  );
-}
-
-/** Returns the dense shape for ops: a literal if known. */
-function wideShape({ shape, denseShape }: SparseTensor): OpInput {
-  return isConcrete(shape) ? castInput(intVector(shape), "int64") : cast(denseShape, "int64");
-}
-
-/** Returns indices, values and dense shape for ops. */
-function wideParts(x: SparseTensor): [Tensor, Tensor, OpInput] {
-  return [cast(x.indices, "int64"), x.values, wideShape(x)];
-}
-
-/** Makes the sparse tensor of an op's outputs, with a literal dense shape if known. */
-function sparseOf(indices: Tensor, values: Tensor, dims: TensorLike, shape: PartialShape) {
-  return new SparseTensor(indices, values, isConcrete(shape) ? shape : dims);
-}
+export * from "../host/sparse_segments.ts";
+export * from "./sparse_count.ts";
+export * from "./sparse_cross.ts";
+export * from "./sparse_folds.ts";
+export * from "./sparse_makers.ts";
+export * from "./sparse_moves.ts";
+export type { SparseLike } from "./sparse_input.ts";
 
 /**
  * Converts a sparse tensor to a dense one, with `defaultValue` elsewhere: a scalar of its dtype, by default 0, false or
@@ -210,40 +194,6 @@ function addSparse(a: SparseTensor, b: SparseTensor, threshold: TensorLike): Spa
     const [indices, values, dims] = apply(SparseAdd, inputs);
     return sparseOf(indices, values, dims, mergeShapes(a.shape, b.shape));
   });
-}
-
-/**
- * Sums over axes of a sparse tensor to a dense tensor; over all axes by default. `keepDims` keeps them with length 1.
- * Differentiable with respect to values. Throws `TypeError` where `x` is no sparse tensor, `ValueError` for an axis out
- * of range. Follows TensorFlow `tf.sparse.reduce_sum`.
- *
- * @example
- * ```ts
- * import * as tf from "@weft/weft";
- * const x = new tf.SparseTensor([[0, 1], [1, 0], [1, 1]], [5, 6, 7], [2, 2]);
- * console.log(tf.sparse.reduceSum(x, 1).arraySync()); // [5, 13]
- * ```
- */
-export function reduceSum(x: SparseLike, axis?: Axes, keepDims = false): Tensor {
-  const given = toSparse(x, "x", "reduceSum");
-  return compose(() =>
-    apply1(SparseReduceSum, [...wideParts(given), axesOf(given, axis)], {
-      keep_dims: keepDims,
-    })
-  );
-}
-
-/** Returns axes of a reduction as its host input. Throws `ValueError` for one out of range. */
-function axesOf({ shape, denseShape }: SparseTensor, axis: Axes): OpInput {
-  if (axis === null || axis === undefined) {
-    return shape === null ? range(0, sizeOf(denseShape), 1, "int32") : intVector([...shape.keys()]);
-  }
-  if (typeof axis !== "number" && !Array.isArray(axis)) {
-    const axes = castInput(toIndexInput(axis as TensorLike, "axis", "sparse.reduceSum"), "int32");
-    return shapeOfInput(axes)?.length === 0 ? reshape(asTensor(axes), [1]) : axes;
-  }
-  const list = typeof axis === "number" ? [axis] : axis as readonly number[];
-  return intVector(shape === null ? list : normalizeAxes(list, shape.length));
 }
 
 /**

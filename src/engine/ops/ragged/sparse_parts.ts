@@ -28,7 +28,7 @@ function addElements(x: unknown, y: unknown): unknown {
 }
 
 /** The place of a sparse tensor's entry, and its number. */
-interface Entry {
+export interface Entry {
   readonly at: readonly number[];
   readonly i: number;
 }
@@ -37,7 +37,7 @@ interface Entry {
  * Returns the entries of indices. Throws `InvalidArgumentError` for another shape than a matrix with one column per
  * axis.
  */
-function entriesOf(indices: NdArray, extents: readonly number[]): Entry[] {
+export function entriesOf(indices: NdArray, extents: readonly number[]): Entry[] {
   const all = hostInts(indices), rank = extents.length;
   if (indices.rank !== 2 || indices.shape[1] !== rank) {
     refuse(
@@ -50,12 +50,14 @@ function entriesOf(indices: NdArray, extents: readonly number[]): Entry[] {
   );
 }
 
-function order(a: readonly number[], b: readonly number[]): number {
+/** Compares two places, as a sort does. */
+export function order(a: readonly number[], b: readonly number[]): number {
   for (let d = 0; d < a.length; d++) if (a[d] !== b[d]) return a[d] - b[d];
   return 0;
 }
 
-const matrix = (rows: readonly (readonly number[])[], rank: number): NdArray =>
+/** Makes the indices of places. */
+export const matrix = (rows: readonly (readonly number[])[], rank: number): NdArray =>
   wholeArray("int64", rows.flat(), [rows.length, rank]);
 
 function picked(values: NdArray, entries: readonly Entry[]): NdArray {
@@ -264,7 +266,8 @@ function defineSparseReduce(
   });
 }
 
-function sumGradient(dy: Tensor, indices: Tensor, dims: Tensor, axes: Tensor): Tensor {
+/** Returns the gradient of entries that were summed along axes. */
+export function sumGradient(dy: Tensor, indices: Tensor, dims: Tensor, axes: Tensor): Tensor {
   const extents = cast(dims, "int32"), rank = reshape(shapeOf(extents), []);
   const places = reshape(mod(add(axes, rank), rank), [-1, 1]);
   const isGone = cast(any(equal(places, iota(rank)), 0), "int32"), stays = sub(1, isGone);
@@ -286,7 +289,8 @@ export const SparseReduceSum: OpDef = defineSparseReduce("SparseReduceSum", {
     ],
   },
 });
-defineSparseReduce("SparseReduceMax", {
+/** Maxima of entries along axes, as a dense tensor. */
+export const SparseReduceMax: OpDef = defineSparseReduce("SparseReduceMax", {
   types: "real",
   // Both are numbers, or both are 64-bit.
   combine: (a, b) => (b as number > (a as number) ? b : a),

@@ -1,0 +1,148 @@
+/** TensorFlow's public names that Weft has under another name, and those that it has not for a reason. */
+
+/** Where a name of TensorFlow stands here, by `namespace.name`; a name of `tf` covers its alias in `tf.math` and others. */
+export const ELSEWHERE: Readonly<Record<string, string>> = {
+  "tf.Module": "an object that has variables as fields",
+  "tf.RegisterGradient": "registerGradient",
+  "tf.as_string": "strings.asString",
+  "tf.assert_equal": "debugging.assertEqual",
+  "tf.assert_greater": "debugging.assertGreater",
+  "tf.assert_less": "debugging.assertLess",
+  "tf.assert_rank": "debugging.assertRank",
+  "tf.batch_to_space": "batchToSpaceND",
+  "tf.boolean_mask": "booleanMaskAsync",
+  "tf.convert_to_tensor": "tensor",
+  "tf.custom_gradient": "customGrad",
+  "tf.divide": "div",
+  "tf.truediv": "div",
+  "tf.realdiv": "div",
+  "tf.eig": "linalg.eig",
+  "tf.eigvals": "linalg.eigvals",
+  "tf.identity_n": "tuple",
+  "tf.multiply": "mul",
+  "tf.scalar_mul": "mul",
+  "tf.negative": "neg",
+  "tf.subtract": "sub",
+  "tf.reduce_all": "all",
+  "tf.reduce_any": "any",
+  "tf.reduce_logsumexp": "logSumExp",
+  "tf.reduce_max": "max",
+  "tf.reduce_mean": "mean",
+  "tf.reduce_min": "min",
+  "tf.reduce_prod": "prod",
+  "tf.reduce_sum": "sum",
+  "tf.space_to_batch": "spaceToBatchND",
+  "tf.tensor_scatter_nd_add": "tensorScatterAdd",
+  "tf.tensor_scatter_nd_update": "tensorScatterUpdate",
+  "tf.math.accumulate_n": "addN",
+  "tf.math.divide_no_nan": "divNoNan",
+  "tf.math.floormod": "mod",
+  "tf.math.in_top_k": "inTopKAsync",
+  "tf.math.reduce_euclidean_norm": "euclideanNorm",
+  "tf.sparse.SparseTensor": "SparseTensor",
+  "tf.sparse.sparse_dense_matmul": "sparse.matMul",
+  "tf.random.truncated_normal": "random.truncatedNormal",
+  "tf.linalg.normalize": "norm, of which it is the quotient",
+  "tf.linalg.tensor_diag": "diag",
+  "tf.linalg.tensor_diag_part": "diagPart",
+  "tf.nn.avg_pool2d": "avgPool",
+  "tf.nn.max_pool2d": "maxPool",
+  "tf.nn.batch_normalization": "batchNorm",
+  "tf.nn.bias_add": "add",
+  "tf.nn.convolution": "conv1d, conv2d, conv3d",
+  "tf.nn.atrous_conv2d": "conv2d with dilations",
+  "tf.nn.conv_transpose": "conv2dTranspose, conv3dTranspose",
+  "tf.nn.embedding_lookup": "gather",
+  "tf.nn.in_top_k": "inTopKAsync",
+  "tf.nn.lrn": "localResponseNormalization",
+  "tf.nn.space_to_batch": "spaceToBatchND",
+  "tf.nn.sigmoid_cross_entropy_with_logits": "losses.sigmoidCrossEntropy",
+  "tf.nn.weighted_moments": "moments of weighted values",
+  "tf.image.non_max_suppression_with_scores": "image.nonMaxSuppressionWithScore",
+  "tf.image.ResizeMethod": "the option method of image.resize",
+  "tf.bitwise.invert": "bitwiseInvert",
+  "tf.quantization.quantize_and_dequantize_v2": "dequantize(quantize(x))",
+  "tf.quantization.quantize_and_dequantize": "dequantize(quantize(x))",
+  "tf.lookup.TextFileInitializer": "lookup.KeyValueTensorInitializer over data.textLines",
+  "tf.lookup.TextFileIndex": "lookup.KeyValueTensorInitializer over data.textLines",
+  "tf.io.write_graph": "encodeGraphDef of @weft/weft/tf",
+  "tf.io.write_file": "the platform's own, as Deno.writeFile",
+  "tf.io.matching_files": "data.listFiles",
+  "tf.io.match_filenames_once": "data.listFiles",
+  "tf.unravel_index": "div and mod by the strides",
+};
+
+/** What is left out, by the reason. */
+export const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
+  'dtypes are strings, as `"float32"`': [
+    ...["tf.DType", "tf.as_dtype", "tf.bfloat16", "tf.bool", "tf.complex128", "tf.complex64"],
+    ...["tf.double", "tf.float16", "tf.float32", "tf.float64", "tf.half", "tf.int16", "tf.int32"],
+    ...["tf.int64", "tf.int8", "tf.qint16", "tf.qint32", "tf.qint8", "tf.quint16", "tf.quint8"],
+    ...[
+      "tf.resource",
+      "tf.uint16",
+      "tf.uint32",
+      "tf.uint64",
+      "tf.uint8",
+      "tf.variant",
+    ],
+  ],
+  "shapes are lists, with null for an unknown extent": [
+    ...["tf.TensorShape", "tf.broadcast_dynamic_shape", "tf.broadcast_static_shape", "tf.newaxis"],
+    ...["tf.required_space_to_batch_paddings", "tf.shape_n"],
+  ],
+  "a type of Python's that TypeScript writes otherwise": [
+    ...["tf.TypeSpec", "tf.NoneTensorSpec", "tf.OptionalSpec", "tf.IndexedSlicesSpec"],
+    ...["tf.TensorArraySpec", "tf.type_spec_from_value", "tf.register_tensor_conversion_function"],
+    ...["tf.is_tensor", "tf.is_symbolic_tensor", "tf.debugging.assert_proper_iterable"],
+    ...["tf.debugging.is_numeric_tensor", "tf.get_static_value"],
+  ],
+  "what a graph or a process is asked for otherwise": [
+    ...["tf.executing_eagerly", "tf.inside_function", "tf.get_current_name_scope", "tf.init_scope"],
+    ...["tf.get_logger", "tf.variable_creator_scope", "tf.DeviceSpec", "tf.check_pinned"],
+    ...["tf.debugging.get_log_device_placement", "tf.debugging.set_log_device_placement"],
+    ...["tf.timestamp", "tf.make_ndarray", "tf.make_tensor_proto", "tf.guarantee_const"],
+  ],
+  "strategies of several replicas are not here, nor variables that they mirror": [
+    ...["tf.AggregationMethod", "tf.VariableAggregation", "tf.VariableSynchronization"],
+    ...["tf.CriticalSection", "tf.UnconnectedGradients", "tf.nondifferentiable_batch_function"],
+    ...["tf.nn.compute_average_loss", "tf.nn.scale_regularization_loss"],
+  ],
+  "libraries of C++ cannot be loaded: `defineOp` of `@weft/weft/ops` defines ops": [
+    ...["tf.load_library", "tf.load_op_library"],
+  ],
+  "initializers are functions: `tf.randomNormal`, or those of Keras": [
+    ...["tf.constant_initializer", "tf.ones_initializer", "tf.random_normal_initializer"],
+    ...["tf.random_uniform_initializer", "tf.zeros_initializer"],
+  ],
+  "classes of structured matrices are not wanted: functions of `tf.linalg` take matrices": [
+    "LinearOperator",
+    ...["Adjoint", "BlockDiag", "BlockLowerTriangular", "Circulant", "Circulant2D", "Circulant3D"]
+      .map((kind) => `LinearOperator${kind}`),
+    ...["Composition", "Diag", "FullMatrix", "Householder", "Identity", "Inversion", "Kronecker"]
+      .map((kind) => `LinearOperator${kind}`),
+    ...["LowRankUpdate", "LowerTriangular", "Permutation", "ScaledIdentity", "Toeplitz", "Tridiag"]
+      .map((kind) => `LinearOperator${kind}`),
+    "LinearOperatorZeros",
+  ].map((name) => `tf.linalg.${name}`),
+  "`tf.grad` gives the gradients": [
+    ...["tf.conv2d_backprop_filter_v2", "tf.conv2d_backprop_input_v2"],
+    ...["tf.nn.depthwise_conv2d_backprop_filter", "tf.nn.depthwise_conv2d_backprop_input"],
+    ...["tf.ragged_fill_empty_rows_grad", "tf.no_gradient"],
+    ...["args", "vars", "vars_per_channel"].map((kind) =>
+      `tf.quantization.fake_quant_with_min_max_${kind}_gradient`
+    ),
+  ],
+  "cells of Keras 2 that it has dropped": [
+    ...["Device", "Dropout", "Residual"].map((kind) => `tf.nn.RNNCell${kind}Wrapper`),
+  ],
+  "browsers read such pictures for `browser.fromPixels`, and packages of npm elsewhere": [
+    ...["decode_bmp", "decode_gif", "decode_jxl", "decode_webp"].flatMap((name) => [
+      `tf.image.${name}`,
+      `tf.io.${name}`,
+    ]),
+  ],
+  "protocol messages are read by `@bufbuild/protobuf`": [
+    ...["tf.io.decode_proto", "tf.io.encode_proto", "tf.io.decode_json_example"],
+  ],
+};
