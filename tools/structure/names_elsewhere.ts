@@ -41,7 +41,6 @@ export const ELSEWHERE: Readonly<Record<string, string>> = {
   "tf.math.reduce_euclidean_norm": "euclideanNorm",
   "tf.sparse.SparseTensor": "SparseTensor",
   "tf.sparse.sparse_dense_matmul": "sparse.matMul",
-  "tf.random.truncated_normal": "random.truncatedNormal",
   "tf.linalg.normalize": "norm, of which it is the quotient",
   "tf.linalg.tensor_diag": "diag",
   "tf.linalg.tensor_diag_part": "diagPart",
