@@ -137,7 +137,7 @@ const given = (v: tf.TensorLike | Sparse): Sparse | tf.Tensor =>
 
 /** The same, of which graphs know the dtype and the rank alone. */
 function hidden(q: Sparse | tf.Tensor): tf.SparseTensorSpec | tf.TensorSpec {
-  const shape = q.shape.map(() => null);
+  const shape = q.shape!.map(() => null);
   return q instanceof tf.SparseTensor
     ? tf.SparseTensorSpec(shape, q.dtype)
     : new tf.TensorSpec(shape, q.dtype);
