@@ -34,7 +34,7 @@ export interface Row {
   readonly name: string;
   /** The name here, or words that tell what stands in its place. */
   readonly here: string | null;
-  /** Where that is: under the same name in the same namespace, in `tf` itself, or elsewhere. */
+  /** Place of that: under the same name in the same namespace, in `tf` itself, or elsewhere. */
   readonly place: "same" | "wide" | "other";
   /** The reason why it is left out. */
   readonly reason: string | null;
@@ -46,7 +46,7 @@ const REASONS = new Map(
   Object.entries(LEFT_OUT).flatMap(([reason, names]) => names.map((name) => [name, reason])),
 );
 
-/** Returns what a name of ours stands for; undefined for words and for what is not there. */
+/** Returns the value of a name of ours; undefined for words and for what is not there. */
 export function resolve(tf: Space, path: string): unknown {
   return path.split(".").reduce((at: unknown, key) => (at as Space | undefined)?.[key], tf);
 }

@@ -1,6 +1,6 @@
 /** TensorFlow's public names that Weft has under another name, and those that it has not for a reason. */
 
-/** Where a name of TensorFlow stands here, by `namespace.name`; a name of `tf` covers its alias in `tf.math` and others. */
+/** Places of TensorFlow's names here, by `namespace.name`; a name of `tf` covers its alias in `tf.math` and others. */
 export const ELSEWHERE: Readonly<Record<string, string>> = {
   "tf.Module": "an object that has variables as fields",
   "tf.RegisterGradient": "registerGradient",
@@ -71,7 +71,7 @@ export const ELSEWHERE: Readonly<Record<string, string>> = {
   "tf.unravel_index": "div and mod by the strides",
 };
 
-/** What is left out, by the reason. */
+/** Names that are left out, by the reason. */
 export const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
   'dtypes are strings, as `"float32"`': [
     ...["tf.DType", "tf.as_dtype", "tf.bfloat16", "tf.bool", "tf.complex128", "tf.complex64"],

@@ -32,7 +32,7 @@ export type SparseSegmentsOf = (
   numSegments?: number,
 ) => Tensor;
 
-/** What the sum of a segment is divided by: nothing, the number of its rows, or the root of that. */
+/** Divisor of a segment's sum: none, the number of its rows, or the root of that. */
 type Norm = "sum" | "mean" | "sqrtn";
 
 function defineSegmentOp(name: string, norm: Norm, isCounted: boolean): OpDef {

@@ -145,7 +145,7 @@ const SparseCountSparseOutput: OpDef = defineOp({
 
 /** Options of {@linkcode bincount}. */
 export interface SparseBincountOptions {
-  /** What each value adds, of the values' shape; 1 by default. */
+  /** Addends of the values, of their shape; 1 by default. */
   readonly weights?: TensorLike | SparseLike | undefined;
   /** 0 counts all values (the default), -1 those of each row. */
   readonly axis?: 0 | -1 | undefined;

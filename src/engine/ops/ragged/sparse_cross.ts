@@ -229,7 +229,7 @@ export function cross(inputs: readonly CrossInput[], separator = "_X_"): SparseT
 export interface CrossHashedOptions {
   /** Number of buckets; by default hashes are any below the largest int64. */
   readonly numBuckets?: number | undefined;
-  /** What hashes begin with; TensorFlow's by default. */
+  /** Number with which hashes begin; TensorFlow's by default. */
   readonly hashKey?: number | undefined;
 }
 
