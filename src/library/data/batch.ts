@@ -8,7 +8,15 @@ import { RaggedTensorSpec } from "../../engine/ops/ragged/ragged_tensor.ts";
 import type { Element, ElementType } from "./element.ts";
 import { batchedType, leavesOf, stackElements, typeOfLeaves } from "./parts/leaves.ts";
 import { padding } from "./parts/padding.ts";
-import { checkCount, Failure, known, outcomeOf, type Source, type SourceInit } from "./source.ts";
+import {
+  checkCount,
+  Failure,
+  known,
+  outcomeOf,
+  type Source,
+  type SourceInit,
+  Stacked,
+} from "./source.ts";
 import { stageOver } from "./stage.ts";
 
 /** Options of {@linkcode Dataset.batch}. */
@@ -50,6 +58,8 @@ interface Batching extends Partial<SourceInit> {
   /** Returns the type of batches of `rows` rows. */
   readonly inBatch: (rows: number | null) => ElementType;
   readonly join: (rows: readonly Element[]) => Element;
+  /** True: elements side by side are a batch. */
+  readonly isStack?: boolean;
 }
 
 /** Makes a stage that joins `batchSize` elements at a time. */
@@ -57,7 +67,7 @@ function batched(
   input: Source,
   batchSize: number,
   { dropRemainder = false }: BatchOptions,
-  { inBatch, join, ...more }: Batching,
+  { inBatch, join, isStack = false, ...more }: Batching,
 ): Source {
   const n = checkCount(batchSize, "batchSize", 1), type = inBatch(dropRemainder ? n : null);
   // Elements that a failing one takes with it, as in TensorFlow: the whole batch, or of a padded one the elements
@@ -72,7 +82,11 @@ function batched(
     async next({ input }) {
       const rows: Element[] = [];
       let failure: Failure | null = null;
-      const together = isUnit && input.many !== undefined ? await input.many(n) : null;
+      const many = isUnit && input.many !== undefined ? await input.many(n) : null;
+      if (isStack && many instanceof Stacked) {
+        return dropRemainder && many.length < n ? null : many.arrays;
+      }
+      const together = many instanceof Stacked ? many.each() : many;
       for (let count = 0; count < n; count++) {
         const item = together === null ? await input.next() : together[count] ?? null;
         if (item === null) {
@@ -97,6 +111,7 @@ export function batchSource(input: Source, n: number, options: BatchOptions): So
   const { dropRemainder = false } = options;
   return batched(input, n, options, {
     kind: "Batch",
+    isStack: true,
     inBatch: (rows) => batchedType(input, rows),
     join: stackElements(input),
     settings: { stage: "Batch", batchSize: n, dropRemainder },

@@ -9,6 +9,7 @@ import {
   ignoreRejection,
   type Item,
   makeSource,
+  manyOf,
   nextOf,
   type Outcome,
   type Place,
@@ -76,6 +77,8 @@ export function mapSource(
       },
       many: traced.takesBatches
         ? async ({ input, callAll }, n) => await callAll(await nextOf(input, n))
+        : traced.runStacked !== null
+        ? async ({ input, callStacked }, n) => await callStacked(await manyOf(input, n))
         : undefined,
     });
   }
@@ -91,13 +94,16 @@ export function mapSource(
         inOrder: deterministic ?? place.deterministic ?? true,
         again: state?.pending ?? [],
       });
-      if (!traced.takesBatches) return parallel;
+      const { takesBatches, runStacked } = traced;
+      if (!takesBatches && runStacked === null) return parallel;
       return {
         next: () => parallel.next(),
         many: async (n) =>
-          parallel.isIdle
+          !parallel.isIdle
+            ? await nextOf(parallel, n)
+            : takesBatches
             ? await caller.callAll(await nextOf(elements, n))
-            : await nextOf(parallel, n),
+            : await caller.callStacked(await manyOf(elements, n)),
         save: () => parallel.save(),
         close: () => parallel.close(),
       };

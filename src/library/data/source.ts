@@ -4,6 +4,7 @@
  */
 import { counter } from "../../engine/core/collections/counter.ts";
 import { ValueError } from "../../engine/core/errors.ts";
+import { unstackRows } from "../../engine/core/arrays/rows.ts";
 import { describe } from "../../engine/core/text.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import type { DrawCounts } from "../../engine/ops/random/state.ts";
@@ -36,6 +37,25 @@ export class Failure {
 
 /** An element, or the failure in its place. */
 export type Outcome = Element | Failure;
+/** Elements side by side: of each component an array without other owners, with a row for each element. */
+export class Stacked {
+  readonly arrays: Element;
+  readonly length: number;
+
+  constructor(arrays: Element, length: number) {
+    this.arrays = arrays;
+    this.length = length;
+  }
+
+  /** Returns the elements by themselves. */
+  each(): Element[] {
+    const columns = this.arrays.map(unstackRows);
+    return Array.from({ length: this.length }, (_, i) => columns.map((column) => column[i]));
+  }
+}
+
+/** Some outcomes of a pass. */
+export type Many = readonly Outcome[] | Stacked;
 /** A stage's answer: an outcome, or null at the end and from then on. */
 export type Item = Outcome | null;
 
@@ -57,9 +77,9 @@ export interface Elements {
   next(): Promise<Item>;
   /**
    * Resolves with the next `n` items, fewer at the end. Absent where asking for each is as good: scripts that take batches are called
-   * once for all of them.
+   * once for all of them, and elementwise functions run once.
    */
-  many?(n: number): Promise<readonly Outcome[]>;
+  many?(n: number): Promise<Many>;
   /**
    * Returns the position of the pass, which `open(place, state)` resumes. Must not be called while an element is
    * pending.
@@ -138,8 +158,14 @@ export class Parts {
   }
 }
 
-/** Takes the next `n` of a pass, fewer at its end. */
+/** Takes the next `n` of a pass, fewer at its end, one by one. */
 export async function nextOf(elements: Elements, n: number): Promise<readonly Outcome[]> {
+  const items = await manyOf(elements, n);
+  return items instanceof Stacked ? items.each() : items;
+}
+
+/** Takes the next `n` of a pass, fewer at its end, as it gives them. */
+export async function manyOf(elements: Elements, n: number): Promise<Many> {
   if (elements.many !== undefined) return await elements.many(n);
   const items: Outcome[] = [];
   while (items.length < n) {
@@ -209,15 +235,23 @@ export class Queue {
   }
 }
 
-/** Makes elements by a function of their number. */
+/** Makes elements by a function of their number, and several by one of the first's number and theirs. */
 export function counted(
   size: number,
   from: number | undefined,
   at: (i: number) => Item | Promise<Item>,
+  rows?: (first: number, count: number) => Stacked | Promise<Stacked>,
 ): Omit<Elements, "save"> & { save(): number } {
   let i = from ?? 0;
   return {
     next: async () => (i < size ? await at(i++) : null),
+    ...(rows && {
+      many: async (n: number) => {
+        const first = i, count = Math.min(n, size - i);
+        i += count;
+        return count === 0 ? [] : await rows(first, count);
+      },
+    }),
     save: () => i,
     close: () => {},
   };

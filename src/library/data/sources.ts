@@ -1,6 +1,6 @@
 /** Sources of elements: ranges, tensors, rows of tensors, several datasets side by side. */
-import { type DType, isBigInt } from "../../engine/core/dtype.ts";
-import { rowOf } from "../../engine/core/arrays/rows.ts";
+import { type DType, type HostData, isBigInt } from "../../engine/core/dtype.ts";
+import { rowOf, spanOf } from "../../engine/core/arrays/rows.ts";
 import { CompositeSpec } from "../../engine/core/composite.ts";
 import { InvalidArgumentError, ValueError } from "../../engine/core/errors.ts";
 import { NdArray, setElement } from "../../engine/core/nd_array.ts";
@@ -16,6 +16,7 @@ import {
   makeSource,
   Parts,
   type Source,
+  Stacked,
   type State,
 } from "./source.ts";
 
@@ -33,14 +34,19 @@ export function rangeSource(start: number, stop: number, step: number, dtype: DT
     structure: 0,
     size,
     settings: { stage: "Range", start, stop, step },
-    open: (_, from?: number) => counted(size, from, (i) => [scalarOf(start + i * step, dtype)]),
+    open(_, from?: number) {
+      const at = (i: number): number => start + i * step;
+      return counted(size, from, (i) => [numbersOf(dtype, [], () => at(i))], (first, count) => {
+        return new Stacked([numbersOf(dtype, [count], (k) => at(first + k))], count);
+      });
+    },
   });
 }
 
-function scalarOf(value: number, dtype: DType): NdArray {
-  const scalar = NdArray.zeros(dtype, []);
-  setElement(scalar, 0, isBigInt(dtype) ? BigInt(value) : value);
-  return scalar;
+function numbersOf(dtype: DType, shape: number[], at: (i: number) => number): NdArray {
+  const array = NdArray.zeros(dtype, shape), isBig = isBigInt(dtype);
+  for (let i = 0; i < array.size; i++) setElement(array, i, isBig ? BigInt(at(i)) : at(i));
+  return array;
 }
 
 /** A nest of values, copied at the time of the call. */
@@ -99,12 +105,25 @@ export function slicesSource(nest: unknown): Source {
     size,
     ...(isPlain && { settings: { stage: "TensorSlice", leaves, arrays } }),
     open: (_, from?: number) =>
-      counted(size ?? (isPlain ? 0 : Infinity), from, async (i) => {
-        if (isPlain) return (await arrays).map((array) => rowOf(array, i));
-        const all = await (rows ??= ignoreRejection(readRows()));
-        return i < all[0].length ? all.flatMap((r) => r[i]) : null;
-      }),
+      isPlain
+        ? counted(
+          size ?? 0,
+          from,
+          async (i) => (await arrays).map((array) => rowOf(array, i)),
+          async (first, count) =>
+            new Stacked((await arrays).map((a) => ownRows(a, first, count)), count),
+        )
+        : counted(size ?? Infinity, from, async (i) => {
+          const all = await (rows ??= ignoreRejection(readRows()));
+          return i < all[0].length ? all.flatMap((r) => r[i]) : null;
+        }),
   });
+}
+
+/** Copies rows. */
+function ownRows(array: NdArray, first: number, count: number): NdArray {
+  const { dtype, shape, data } = spanOf(array, first, first + count);
+  return new NdArray(dtype, shape, data.slice() as HostData);
 }
 
 /** Yields one element: the tensors themselves. */

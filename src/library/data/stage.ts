@@ -6,14 +6,17 @@ import {
   Failure,
   type Item,
   makeSource,
+  type Many,
   type Outcome,
   type Place,
   sameAs,
   type Source,
   type SourceInit,
+  Stacked,
   type State,
 } from "./source.ts";
 import type { DrawCounts } from "../../engine/ops/random/state.ts";
+import { stacked } from "./parts/stacked.ts";
 import { drawsOf, functionError, type Traced } from "./trace.ts";
 
 /** Plain values that a pass changes as it goes. */
@@ -33,6 +36,8 @@ interface Pass<S> {
   readonly call: (element: Element) => Promise<Outcome>;
   /** Calls it with several elements, whose calls of scripts that take batches become one. */
   readonly callAll: (items: readonly Outcome[]) => Promise<readonly Outcome[]>;
+  /** Calls it with several elements, side by side where that computes the same. */
+  readonly callStacked: (items: Many) => Promise<Many>;
   /** Makes the failure of an element for which the stage's function failed. */
   readonly fail: (error: unknown) => Failure;
 }
@@ -46,7 +51,7 @@ interface StageInit<S> extends Partial<Omit<SourceInit, "inputs" | "open" | "kin
   readonly begin?: () => S;
   readonly next: (pass: Pass<S>) => Promise<Item>;
   /** Gives several at once, where that saves calls. */
-  readonly many?: ((pass: Pass<S>, n: number) => Promise<readonly Outcome[]>) | undefined;
+  readonly many?: ((pass: Pass<S>, n: number) => Promise<Many>) | undefined;
 }
 
 /** Makes a stage over one input. */
@@ -71,6 +76,7 @@ export function stageOver<S extends object>(
         place,
         call: (element) => caller!.call(element),
         callAll: (items) => caller!.callAll(items),
+        callStacked: (items) => caller!.callStacked(items),
         fail: (error) => new Failure(functionError(error, source.name, place)),
       };
       return {
@@ -141,6 +147,25 @@ export class Caller {
     }
     let at = 0;
     return items.map((item) => item instanceof Failure ? item : outcomes[at++]);
+  }
+
+  /** Calls the function once for several elements side by side, or for one after the other where that fails. */
+  async callStacked(items: Many): Promise<Many> {
+    const elements = stacked(items);
+    if (elements !== null) {
+      try {
+        const results = await this.#traced.runStacked!(elements, this.#place);
+        for (let i = 0; i < elements.length; i++) this.number();
+        return results;
+      } catch {
+        // Each fails by itself.
+      }
+    }
+    const outcomes: Outcome[] = [];
+    for (const item of items instanceof Stacked ? items.each() : items) {
+      outcomes.push(await this.call(item));
+    }
+    return outcomes;
   }
 
   async call(item: Outcome, number?: number): Promise<Outcome> {

@@ -16,13 +16,13 @@ import {
   liveInputs,
   settled,
 } from "../../engine/runtime/functions/concrete_function.ts";
-import { runRowsOnHost, takesBatches } from "../../engine/runtime/control/lockstep.ts";
+import { runRowsOnHost, stackedRun, takesBatches } from "../../engine/runtime/control/lockstep.ts";
 import { tfFunction } from "../../engine/runtime/functions/function.ts";
 import { newRunContext } from "../../engine/runtime/run/run_context.ts";
 import { type RunValue, toHost } from "../../engine/runtime/run/run_value.ts";
 import { checkCallable } from "../../engine/script/script.ts";
 import { checkElement, type Element, type ElementType, takeApart } from "./element.ts";
-import type { Place } from "./source.ts";
+import { type Place, Stacked } from "./source.ts";
 import { checkArity } from "../../engine/script/arity.ts";
 
 /** A user's function of elements: of the whole element, or of a list's components. */
@@ -38,6 +38,8 @@ export interface Traced extends ElementType {
   run(element: Element, place: Place, number: number): Promise<Element>;
   /** True where scripts in it take batches: several elements are computed together by fewer calls. */
   readonly takesBatches: boolean;
+  /** Computes elements side by side; null for a function that may not compute the same so. */
+  readonly runStacked: ((elements: Stacked, place: Place) => Promise<Stacked>) | null;
   /** Computes elements of these numbers together. Rejects with the body's error. */
   runAll(
     elements: readonly Element[],
@@ -97,6 +99,7 @@ export function traceFunction(fn: ElementFunction, input: ElementType, method: s
     for (const result of results) checkElement(result, specs);
     return results;
   };
+  const together = stackedRun(concrete);
   // One element by itself, as most are, awaits nothing where its function does not.
   const runOne: Traced["run"] = async (element, place, number) => {
     const inputs = liveInputs(concrete, element), draws = drawsOf(place).ofElement(number);
@@ -112,6 +115,9 @@ export function traceFunction(fn: ElementFunction, input: ElementType, method: s
     concrete,
     isFresh: graph.outputs.every((t) => t.op.type === "PyFunc"),
     takesBatches: takesBatches(concrete),
+    runStacked: together &&
+      (async ({ arrays, length }, place) =>
+        new Stacked(await together(arrays, newRunContext(place), drawsOf(place)), length)),
     run: runOne,
     runAll,
   };

@@ -25,6 +25,8 @@ import { ControlCall } from "./control_call.ts";
 import { type Piece, plainOf, rowProgram, type Stop } from "./row_program.ts";
 import { inTurn, repeat, runTogether } from "./rows.ts";
 
+export { stackedRows, stackedRun } from "./elementwise.ts";
+
 /** One row on its way through a function. */
 export interface Row {
   /** Inputs of the function: arguments, captured values, handles of variables. */
