@@ -22,6 +22,8 @@ export interface Epilogue {
   /** An expression over the sum (argument 0) and further operands (arguments 1 and up). */
   readonly expr: Expr;
   readonly operands: readonly EpilogueOperand[];
+  /** Element type of the sum. Default float32. */
+  readonly sums?: DType | undefined;
   /** The memory that some of the results are also written to. */
   readonly write?: RowWrite | undefined;
 }

@@ -135,11 +135,17 @@ export class NodeCall {
 
   /** Returns an input as a tensor with its channels, axis 1, moved to the end. */
   last(i: number): Tensor {
-    const value = this.value(i), { lasts } = this.#around;
+    this.rank(i);
+    return this.lastOf(this.value(i));
+  }
+
+  /** Returns a value as {@linkcode last} does. */
+  lastOf(value: Value): Tensor {
+    const { lasts } = this.#around;
     let made = value.last ?? lasts.get(value);
     if (made === undefined) {
-      const rank = this.rank(i), spatial = Array.from({ length: rank - 2 }, (_, k) => k + 2);
-      made = tf.transpose(this.x(i), [0, ...spatial, 1]);
+      const x = this.tensorOf(value), rank = x.staticShape!.length;
+      made = tf.transpose(x, [0, ...Array.from({ length: rank - 2 }, (_, k) => k + 2), 1]);
       lasts.set(value, made);
     }
     return made;

@@ -10,12 +10,20 @@ export type Entries = readonly (number | null)[];
 
 /** Additional information on a tensor. */
 export interface TensorFacts {
+  /** The whole numbers of 8 bits that it is made of, and their scale. */
+  readonly whole?: WholeNumbers;
   /** Its dtype in ONNX, where the tensor holds int64 as int32. */
   readonly dtype?: DType;
   /** Its known elements, for integers of rank 0 or 1. */
   readonly entries?: Entries;
   /** The elements that a variable was loaded with. */
   readonly initial?: NdArray;
+}
+
+/** Whole numbers of 8 bits, as float32, and the scale by which they make a value. */
+export interface WholeNumbers {
+  readonly numbers: Value;
+  readonly scale: Tensor;
 }
 
 /** Known elements that are computed when something reads them. */
@@ -26,6 +34,8 @@ export interface LaterElements {
   make(): NdArray;
   /** Returns the elements with their axes in another order, where -1 is a new axis of extent 1: the same array for each. */
   turned(order: readonly number[]): NdArray;
+  /** True where they are levels of 8 bits, scaled: products with whole numbers of 8 bits are then exact but for the scale. */
+  readonly isLevels: boolean;
   /** Multiplies rows by the matrix without its elements; null where these are better. */
   times(x: Tensor): Tensor | null;
 }
@@ -48,6 +58,8 @@ export class Value {
   readonly entries: Entries | null;
   /** Elements of less than a byte in the file's form. */
   readonly data: TensorData | null;
+  /** The whole numbers of 8 bits that it is made of. */
+  readonly whole: WholeNumbers | null;
   /** The tensor with its channels, axis 1, moved to the end; null in the usual order. */
   readonly last: Tensor | null;
 
@@ -63,16 +75,21 @@ export class Value {
     this.initial = init.initial ?? null;
     this.entries = init.entries ?? null;
     this.data = init.data ?? null;
+    this.whole = init.whole ?? null;
     this.last = init.last ?? null;
   }
 
-  static of(tensor: Tensor, { dtype = tensor.dtype, entries, initial }: TensorFacts = {}): Value {
+  static of(
+    tensor: Tensor,
+    { dtype = tensor.dtype, entries, initial, whole }: TensorFacts = {},
+  ): Value {
     return new Value({
       kind: "tensor",
       tensor,
       dtype,
       ...entries && { entries },
       ...initial && { initial },
+      ...whole && { whole },
     });
   }
 
@@ -91,8 +108,8 @@ export class Value {
   }
 
   /** Makes a value of an image tensor with channels last, where ONNX has them at axis 1. */
-  static channelsLast(last: Tensor): Value {
-    return new Value({ kind: "tensor", dtype: last.dtype, last });
+  static channelsLast(last: Tensor, whole: WholeNumbers | null = null): Value {
+    return new Value({ kind: "tensor", dtype: last.dtype, last, whole });
   }
 
   static sequence(items: readonly Value[], dtype: DType = items[0]?.dtype ?? "float32"): Value {

@@ -82,8 +82,12 @@ export function convolve(x: Tensor, filter: Tensor, given: Sliding, groups: numb
 }
 
 function conv(n: NodeCall): RuleOutput {
-  const sliding = slidingOf(n, kernelOf(n));
-  const y = convolve(n.last(0), filterOf(n, 1), sliding, n.attributes.int("group", 1));
+  const sliding = slidingOf(n, kernelOf(n)), groups = n.attributes.int("group", 1);
+  const { whole } = n.value(0), filter = filterOf(n, 1);
+  // Levels by levels: the scale of the images is that of the sums too.
+  const y = whole !== null && groups === 1 && n.value(1).later?.isLevels === true
+    ? tf.mul(convolve(n.lastOf(whole.numbers), filter, sliding, 1), whole.scale)
+    : convolve(n.last(0), filter, sliding, groups);
   return Value.channelsLast(n.has(2) ? tf.add(y, n.x(2)) : y);
 }
 

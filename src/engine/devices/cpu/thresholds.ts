@@ -23,6 +23,8 @@ export const THRESHOLDS = {
   directBytes: 524288,
   /** Least bytes of a packed B that stays levels where it is made of levels. */
   levelsBytes: 524288,
+  /** Least rows of A for which a smaller one does. */
+  levelsManyRows: 128,
   /** Most bytes of a B that any number of rows use in place. */
   nearBytes: 16384,
   /** Most bytes of a filter that is read whole for every few places. */

@@ -3,6 +3,7 @@
  * inference, are merged into its filter and one bias. Only in graphs read from files, since results change by rounding.
  * Follows TensorFlow's Grappler (`MulConvPushDown`, `FusedBatchNorm` folding).
  */
+import { levelsBehind } from "../../core/arrays/level_matrix.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { type IrGraph, type IrNode, type IrValue, isConstant } from "../ir.ts";
 import { addedNode, addedValue, constantNode, isLoaded } from "./added.ts";
@@ -70,7 +71,8 @@ function channelsOf(node: IrNode): Channels | null {
   if (!isPlain(node) || outputs[0].dtype !== "float32") return null;
   const rank = outputs[0].shape?.length;
   const filter = inputs.length > 1 ? arrayOf(inputs[1]) : null;
-  if (filter === null || rank === undefined) return null;
+  // Levels stay as they are: scaled, they would be numbers.
+  if (filter === null || rank === undefined || levelsBehind(filter) !== undefined) return null;
   const axis = String(attrs.data_format ?? "").startsWith("NC") ? 1 : rank - 1;
   const { shape } = filter, last = shape[shape.length - 1], before = shape[shape.length - 2];
   const of = (count: number, step = 1): Channels => ({ filter, count, step, axis, rank });

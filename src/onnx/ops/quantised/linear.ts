@@ -145,6 +145,7 @@ function knownWeights(n: NodeCall): Value | null {
     shape: x.shape,
     make: () => turned(x.shape.map((_, i) => i)),
     turned,
+    isLevels: x.dtype === "int8" || x.dtype === "uint8",
     times(rows) {
       if (matrix === null || rows.dtype !== "float32" || !isFew(rows)) return null;
       const by = scale.size === 1 ? scale.reshape([]) : scale;
@@ -157,11 +158,14 @@ export function dequantizeLinear(n: NodeCall): RuleOutput {
   const known = knownWeights(n);
   if (known !== null) return known;
   const { x, isLast, place } = placing(n), number = n.attributes.int("output_dtype", 0);
-  const y = to(
-    dequantise(x, place(n.x(1)), n.has(2) ? place(n.x(2)) : null),
-    number === 0 ? n.dtype(1) : dtypeOfNumber(number),
-  );
-  return isLast ? Value.channelsLast(y) : y;
+  const dtype = number === 0 ? n.dtype(1) : dtypeOfNumber(number), scale = place(n.x(1));
+  const numbers = centred(x, n.has(2) ? place(n.x(2)) : null);
+  const y = to(tf.mul(numbers, to(scale, "float32")), dtype);
+  const isWhole = dtype === "float32" && n.value(0).data === null &&
+    scale.staticShape?.length === 0 && DTYPES[x.dtype].bytes === 1;
+  const own = isLast ? Value.channelsLast(numbers) : Value.of(numbers);
+  const whole = isWhole ? { numbers: own, scale } : null;
+  return isLast ? Value.channelsLast(y, whole) : whole === null ? y : Value.of(y, { whole });
 }
 
 /** The levels of a tensor, with the scale and the zero point of its range, which always includes 0. */

@@ -19,6 +19,7 @@ import type { Pointer } from "../heap.ts";
 import type { Three } from "./conv_edges.ts";
 import { prepareDirect } from "./conv_direct.ts";
 import { prepareFold } from "./conv_fold.ts";
+import { prepareConvQuads } from "./conv_quads.ts";
 import {
   type ConvAxis,
   type ConvRows,
@@ -56,7 +57,7 @@ function prepareWindows(engine: Engine, g: WindowGeometry, epilogue?: Epilogue):
   const direct = prepareDirect(engine, g, epilogue);
   if (direct) return direct;
   const rows = convRows(engine, g.batch, forwardAxes(g), c, oc);
-  return runConv(engine, [{ rows, pack: "rows" }], oc, epilogue);
+  return runConv(engine, [{ rows, pack: "rows" }], { channels: c, columns: oc }, epilogue);
 }
 
 /** Images with more places are cut, into bands of about so many. */
@@ -145,7 +146,7 @@ export const prepareInputGradient: FastPrepare = (engine, problem) => {
     const taps = cross([z.taps, y.taps, x.taps], ([i, j, k]) => (i * height + j) * width + k);
     return { rows, pack: packTaps(engine, g, taps) };
   });
-  const run = runConv(engine, parts, c);
+  const run = runConv(engine, parts, { channels: oc, columns: c });
   return (outs, [, f, dy]) => run(outs, [dy, f]);
 };
 
@@ -192,7 +193,7 @@ interface ConvPart {
 function runConv(
   engine: Engine,
   parts: readonly ConvPart[],
-  columns: number,
+  { channels, columns }: { readonly channels: number; readonly columns: number },
   epilogue?: Epilogue,
 ): FastRun {
   const { padded } = parts[0].rows;
@@ -241,7 +242,19 @@ function runConv(
   };
   const key = forms.map((f) => f.key).join();
   const levels = parts.length === 1 && !keeps ? sums[0].levels : null;
-  const ofLevels = levels && { levels: { ...levels, run: prepare(false, true) } };
+  const ofLevels = levels && {
+    levels: {
+      ...levels,
+      run: prepareConvQuads(engine, {
+        rows: parts[0].rows,
+        channels,
+        outChannels: columns,
+        levels,
+        epilogue,
+        otherwise: prepare(false, true),
+      }),
+    },
+  };
   const form = {
     input: 1,
     key,

@@ -11,7 +11,7 @@ import type { Lanes } from "../pointwise/lane_printer.ts";
 import { loadGroup, loadSplat } from "../pointwise/lane_memory.ts";
 import { importHosts, printSimdGroup, simdPrints } from "../pointwise/print_simd.ts";
 import type { FunctionBuilder } from "../wasm/function_builder.ts";
-import { i32 } from "../wasm/instructions.ts";
+import { i32, i32x4 } from "../wasm/instructions.ts";
 import type { ModuleBuilder } from "../wasm/module_builder.ts";
 import type { F4, HostImports, Simd } from "../wasm/simd.ts";
 import type { Value } from "../wasm/value.ts";
@@ -98,8 +98,8 @@ export function epilogueFor(problem: Problem): Epilogue | undefined | null {
   return fits ? epilogue : null;
 }
 
-function dtypesOf({ operands }: Epilogue): DType[] {
-  return ["float32", ...operands.map((o) => o.dtype)];
+function dtypesOf({ operands, sums = "float32" }: Epilogue): DType[] {
+  return [sums, ...operands.map((o) => o.dtype)];
 }
 
 /** Returns a key that distinguishes the code of epilogues. */
@@ -122,7 +122,8 @@ export function applyEpilogue(
   sums: readonly F4[],
   load: (operand: EpilogueOperand, index: number) => readonly Lanes[],
 ): readonly F4[] {
-  const args = [sums, ...epilogue.operands.map(load)];
+  const own = epilogue.sums === "int32" ? sums.map((sum) => i32x4.ofBits(sum)) : sums;
+  const args = [own, ...epilogue.operands.map(load)];
   const [results] = printSimdGroup(s, [epilogue.expr], dtypesOf(epilogue), args, sums.length);
   return results as readonly F4[];
 }

@@ -13,7 +13,9 @@ import { prepareInFloat32, prepareWidened } from "../in_float32.ts";
 import { preparePointwise } from "../pointwise/pointwise.ts";
 import { movedOperands } from "./epilogue.ts";
 import { panelArguments, panelKernel } from "./gemm_kernel.ts";
+import type { LevelsOfB } from "./gemm_levels.ts";
 import { packing } from "./gemm_pack.ts";
+import { prepareQuads } from "./gemm_quads.ts";
 import { RowTable, tablesOf } from "./gemm_rows.ts";
 import { isSmall, prepareSmall, type Product } from "./gemm_small.ts";
 import {
@@ -63,11 +65,16 @@ export function prepareProduct(engine: Engine, product: Product, epilogue?: Epil
 }
 
 /** Combines a product and the blocks that compute it where B is packed. `differs`: they add in another order. */
-function withPacked(product: FastRun, { run, packed, levels }: Blocks, differs = false): FastRun {
+function withPacked(
+  product: FastRun,
+  { run, packed, levels, ofWhole }: Blocks,
+  differs = false,
+): FastRun {
   if (packed === null) return product;
   const by = (how: BlocksOf): FastRun => ([c], [a, b, ...operands]) =>
     run([{ a, b, c }], operands, how);
-  const ofLevels = levels && { levels: { ...levels, run: by({ isLevels: true }) } };
+  const ofLevels = levels &&
+    { levels: { ...levels, run: ofWhole(by({ isLevels: true }), levels) } };
   const form = { ...packed, input: 1, run: by({ isPacked: true }), differs, ...ofLevels };
   return Object.assign(product, { form });
 }
@@ -195,7 +202,9 @@ function prepareBlocks(
     }));
     sums.run(work, items, operandsFrom(epilogue, operands, products[0].c), how);
   };
-  return { run, packed: sums.packed, levels: sums.levels };
+  const ofWhole = (otherwise: FastRun, levels: LevelsOfB): FastRun =>
+    transA ? otherwise : prepareQuads(engine, { m, n, k, levels, epilogue, otherwise });
+  return { run, packed: sums.packed, levels: sums.levels, ofWhole };
 }
 
 /** Transposes blocks of an A that is stored `[k, m]`. */

@@ -48,6 +48,19 @@ export class RowTable {
     return this.data.byteLength;
   }
 
+  /** Returns the table of the same rows where each element of A is a byte. */
+  inBytes(engine: Engine): RowTable {
+    const a: number[] = [], c: number[] = [];
+    for (const { rows, count, at } of this.groups) {
+      for (let panel = 0; panel < count; panel++) {
+        const first = at / 4 + 2 * rows * panel;
+        c.push(...this.data.subarray(first, first + rows));
+        a.push(...this.data.subarray(first + rows, first + 2 * rows));
+      }
+    }
+    return new RowTable(engine, this.rows, (i) => a[i] / 4, (i) => c[i]);
+  }
+
   /** Copies it to memory. */
   put(heap: Heap, to: Pointer): void {
     heap.i32.set(this.data, to >>> 2);

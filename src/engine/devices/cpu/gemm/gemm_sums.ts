@@ -4,11 +4,11 @@
 import type { Epilogue } from "../../../core/fusion.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
-import type { PackedForm, PackedLevels } from "../fast.ts";
+import type { PackedForm } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
 import { movedOperands } from "./epilogue.ts";
 import { panelArguments, type PanelCall, panelKernel } from "./gemm_kernel.ts";
-import { type LevelsOfB, levelsOfB } from "./gemm_levels.ts";
+import { type LevelsOfB, levelsOfB, QUAD } from "./gemm_levels.ts";
 import { packing } from "./gemm_pack.ts";
 import type { RowTable } from "./gemm_rows.ts";
 import type { Terms } from "./gemm_terms.ts";
@@ -44,6 +44,8 @@ export interface SumsSpec {
   readonly tables: readonly RowTable[];
   /** Packing of B. "rows": B has dense rows, which are packed; null: B has dense rows, which are never packed. */
   readonly pack: PackB | "rows" | null;
+  /** Bytes from panel to panel of a B that lies in panels of all rows: nothing packs it. */
+  readonly panels?: number | undefined;
   readonly epilogue?: Epilogue | undefined;
   readonly terms?: Terms | undefined;
 }
@@ -102,7 +104,7 @@ export interface Sums {
   /** The packing of all of B, for repeated use; null where B is read in place. */
   readonly packed: PackedForm | null;
   /** The packing of a B of levels, for repeated use; null where it may as well be numbers. */
-  readonly levels: PackedLevels | null;
+  readonly levels: LevelsOfB | null;
   /** Returns the bytes of working memory for so many items at once that are not packed; memory after that is the caller's. */
   bytes(items: number): number;
   /**
@@ -121,21 +123,24 @@ export interface Sums {
 /** Prepares the sums `C[i] = Σ over segments A[i][segment] · B`. */
 export function prepareSums(engine: Engine, spec: SumsSpec): Sums {
   const { columns: width, segments, length, epilogue, tables, terms } = spec;
-  const pack = spec.pack === "rows" ? packRows(engine, spec) : spec.pack;
+  const pack = spec.pack === "rows" ? packRows(engine, spec) : spec.pack, { panels: lying } = spec;
+  const inPanels = pack !== null || lying !== undefined;
   const depths = depthBlocks(segments.length, length), last = depths.at(-1);
   const depth = segments.length * length;
+  const isMuch = 4 * depth * width >= THRESHOLDS.levelsBytes ||
+    tables.some((t) => t.rows >= THRESHOLDS.levelsManyRows);
   const levels: LevelsOfB | null = spec.pack === "rows" && (terms ?? "float32") === "float32" &&
-      4 * depth * width >= THRESHOLDS.levelsBytes
+      length % QUAD === 0 && isMuch
     ? levelsOfB(engine, depth, width)
     : null;
-  const columns = pack
+  const columns = inPanels
     ? evenBlocks(width, BLOCK_COLUMNS, PANEL_COLUMNS)
     : [{ from: 0, size: width }];
   const blocks = columns.flatMap((columns) => depths.map((depth) => ({ columns, depth })));
   const kernels = new Map(
     tables.flatMap((t) => t.groups).map(({ rows }) => [
       rows,
-      panelKernel(engine, rows, pack ? "packed" : "direct", epilogue, terms),
+      panelKernel(engine, rows, inPanels ? "packed" : "direct", epilogue, terms),
     ]),
   );
   // The segments, and then the tables.
@@ -181,8 +186,8 @@ export function prepareSums(engine: Engine, spec: SumsSpec): Sums {
           segmentBytes: 4 * depth.length,
           aBase,
           b: at.b,
-          bStep: pack ? PANEL_BYTES : 4 * width,
-          bPanelStep: pack ? panelStep(depth.size) : PANEL_BYTES,
+          bStep: inPanels ? PANEL_BYTES : 4 * width,
+          bPanelStep: lying ?? (pack ? panelStep(depth.size) : PANEL_BYTES),
           cBase: c + 4 * columns.from,
           columns: columns.size,
           mode: at.mode,
@@ -220,7 +225,11 @@ export function prepareSums(engine: Engine, spec: SumsSpec): Sums {
         const own = movedOperands(epilogue, operands, "column", 4 * columns.from);
         const shares = engine.parts(2 * rows * columns.size * depth.size);
         const placed = ({ b }: { readonly b: Pointer }): Pointer =>
-          isPacked ? b + number * blockBytes : b + 4 * (depth.from * width + columns.from);
+          lying !== undefined
+            ? b + columns.from / PANEL_COLUMNS * lying + PANEL_BYTES * depth.from
+            : isPacked
+            ? b + number * blockBytes
+            : b + 4 * (depth.from * width + columns.from);
         if (only !== null && shares === 1) {
           const at = { work, b: placed(items[0]), mode, operands: own };
           for (const [run, args] of only.turn?.(depth) ?? []) run(...args);

@@ -2,11 +2,11 @@
  * Elements of products, four to a vector, and the sums of their products. Panels, rows and tiles only move elements of four bytes, so
  * that all kernels take each kind.
  */
-import { f32x4, i16x8, i32x4 } from "../wasm/instructions.ts";
+import { f32x4, i32x4, i8x16 } from "../wasm/instructions.ts";
 import type { F4, Simd } from "../wasm/simd.ts";
 
-/** float32; int32, whose sums wrap; pairs of int16, whose two products are added to an int32. */
-export type Terms = "float32" | "int32" | "pairs";
+/** float32; int32, whose sums wrap; four bytes, unsigned ones of A and signed ones of B, whose products are added to an int32. */
+export type Terms = "float32" | "int32" | "quads";
 
 /** Arithmetic on lanes, whatever they hold. */
 interface Arithmetic {
@@ -23,8 +23,11 @@ export const TERMS: Readonly<Record<Terms, Arithmetic>> = {
     madd: (_, x, y, sum) => addInts(sum, f32x4.ofBits(i32x4.mul(i32x4.ofBits(x), i32x4.ofBits(y)))),
     add: addInts,
   },
-  pairs: {
-    madd: (_, x, y, sum) => addInts(sum, f32x4.ofBits(i32x4.dot(i16x8.ofBits(x), i16x8.ofBits(y)))),
+  quads: {
+    madd: (_, x, y, sum) => {
+      const [a, b] = [x, y].map((v) => i8x16.ofBits(v));
+      return f32x4.ofBits(i32x4.relaxedDot(b, a, i32x4.ofBits(sum)));
+    },
     add: addInts,
   },
 };

@@ -193,12 +193,19 @@ export const i32x4:
   & {
     /** Loads four i16, with their signs. */
     readonly loadHalves: Load<"i32x4">;
+    /** Adds the products of four neighbours among signed bytes `a` and bytes `b`, whose highest bits mean what the machine chooses. */
+    readonly relaxedDot: (
+      a: Value<"i8x16">,
+      b: Value<"i8x16">,
+      sum: Value<"i32x4">,
+    ) => Value<"i32x4">;
   } = {
     ...vectors("i32x4", I32X4),
     ...comparisons("i32x4", "i32x4", [0xfd037, 0xfd038, 0xfd039, 0xfd03b, 0xfd03d, 0xfd03f]),
     ...lanes("i32x4", "i32", [0xfd011, 0xfd01b, 0xfd01c]),
     ...loads("i32x4"),
     loadHalves: load("i32x4", 0xfd003, 1),
+    relaxedDot: (a, b, sum) => new Value("i32x4", [a.code, b.code, sum.code, [0xfd, 0x93, 0x02]]),
   };
 
 const I64X2 = {
@@ -223,13 +230,7 @@ const I16X8 = {
 /** Instructions on eight i16: the step between bytes and words. */
 export const i16x8: Bits<"i16x8"> & Instructions<"i16x8", typeof I16X8> & {
   readonly load: Load<"i16x8">;
-  /** Loads eight i8, with their signs. */
-  readonly loadBytes: Load<"i16x8">;
-} = {
-  ...vectors("i16x8", I16X8),
-  load: load("i16x8", 0xfd000, 1),
-  loadBytes: load("i16x8", 0xfd001, 0),
-};
+} = { ...vectors("i16x8", I16X8), load: load("i16x8", 0xfd000, 1) };
 
 const I8X16 = {
   /** The lanes of the first that the second names. */
