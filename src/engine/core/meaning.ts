@@ -115,11 +115,10 @@ export type Meaning =
     readonly kind: "dilation";
     readonly gives: "result" | "input gradient" | "filter gradient";
   }
-  /**
-   * Products of matrices; `levels`: of x and rows of levels in blocks, with their scales and zeros; `normed`: of rows of x that are
-   * normalized by scale and offset.
-   */
-  | { readonly kind: "product"; readonly of?: "levels" | "normed" } & SumsMeaning
+  /** Products of matrices; `normed`: of rows of x that are normalized by scale and offset. */
+  | { readonly kind: "product"; readonly of?: "normed" } & SumsMeaning
+  /** Products of x and rows of levels in blocks, with their scales and zeros. */
+  | { readonly kind: "quantised product" } & SumsMeaning
   /** Sums of products of windows with filters over all channels, or over one, or a gradient of that. */
   | {
     readonly kind: "convolution";

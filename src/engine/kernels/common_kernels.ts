@@ -56,9 +56,6 @@ const SPECIAL: Readonly<Record<SpecialKernel, readonly GpuVariant[]>> = {
   "upper bound": searchVariants(true),
 };
 
-/** The variants of products of other operands than two matrices. */
-const OPERANDS = { levels: LEVELS_VARIANTS, normed: NORMED_VARIANTS };
-
 /** The variants of sequences. */
 const SEQUENCES: Readonly<Record<SequenceKernel, readonly GpuVariant[]>> = {
   "attention": ATTENTION_VARIANTS,
@@ -86,6 +83,7 @@ export const kernels: Pick<
   | "rows"
   | "row steps"
   | "product"
+  | "quantised product"
   | "sequence"
   | "special"
 > = {
@@ -105,7 +103,9 @@ export const kernels: Pick<
   "neighbors": ({ gives }) => (gives === "sum" ? windowSumVariants : lrnVariants),
   "rows": ({ program }) => ROWS[program],
   "row steps": rowStepVariants,
-  "product": (meaning) => meaning.of ? OPERANDS[meaning.of] : sumVariants(MATMUL_VARIANTS, meaning),
+  "product": (meaning) =>
+    meaning.of === "normed" ? NORMED_VARIANTS : sumVariants(MATMUL_VARIANTS, meaning),
+  "quantised product": () => LEVELS_VARIANTS,
   "sequence": ({ kernel }) => SEQUENCES[kernel],
   "special": ({ kernel }) => SPECIAL[kernel],
 };

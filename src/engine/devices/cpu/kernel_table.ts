@@ -61,5 +61,6 @@ const OF_ALL_DTYPES: ReadonlySet<MeaningKind> = new Set([
   "fourier",
   "pointwise",
   "product",
+  "quantised product",
   "update",
 ]);

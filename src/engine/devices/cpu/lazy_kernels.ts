@@ -2,6 +2,7 @@
 import { cpuKernels } from "./kernel_table.ts";
 
 const decompositions = () => import("./decompositions.ts");
+const quantised = () => import("./quantised.ts");
 const images = () => import("./images.ts");
 const selections = () => import("./selections.ts");
 const spectra = () => import("./spectra.ts");
@@ -17,14 +18,15 @@ cpuKernels.loadFrom({
   "fill": vectors,
   "gather": vectors,
   "scatter": vectors,
-  "count": vectors,
   "mark": vectors,
   "reduce": vectors,
   "scan": vectors,
   "rows": vectors,
   "row steps": vectors,
   "product": vectors,
+  "quantised product": quantised,
   "arg reduce": selections,
+  "count": selections,
   "top": selections,
   "sequence": sequences,
   "elimination": decompositions,

@@ -1,10 +1,12 @@
-/** The kernels that find the greatest elements of rows, and their indices. */
+/** The kernels that find the greatest elements of rows and their indices, and count equal ones. */
+import { prepareCount } from "./copy/count.ts";
 import type { CpuKernels } from "./kernel_table.ts";
 import { prepareArgReduction } from "./reduce/arg_reduce.ts";
 import { prepareTopK } from "./rows/topk.ts";
 
 /** By kind. */
-export const kernels: Pick<CpuKernels, "arg reduce" | "top"> = {
+export const kernels: Pick<CpuKernels, "arg reduce" | "count" | "top"> = {
   "arg reduce": (engine, problem, { op }) => prepareArgReduction(engine, problem, op),
+  "count": (engine, problem, { of }) => prepareCount(engine, problem, of === "all"),
   "top": prepareTopK,
 };

@@ -3,7 +3,6 @@ import type { RowProgram } from "../../core/meaning.ts";
 import { argument, type Expr } from "../../core/scalar/expr.ts";
 import type { Problem } from "../../core/op.ts";
 import { prepareCopy } from "./copy/copy.ts";
-import { prepareCount } from "./copy/count.ts";
 import { prepareFill, prepareOneHot } from "./copy/fill.ts";
 import { prepareGather, prepareScatter } from "./copy/indexed_rows.ts";
 import { prepareExchange } from "./copy/join.ts";
@@ -11,7 +10,6 @@ import type { Engine } from "./engine.ts";
 import type { FastPrepare, FastRun } from "./fast.ts";
 import { prepareSums } from "./gemm/epilogue.ts";
 import { prepareMatMul } from "./gemm/gemm.ts";
-import { prepareLevels } from "./gemm/levels.ts";
 import type { CpuKernels } from "./kernel_table.ts";
 import { preparePointwise } from "./pointwise/pointwise.ts";
 import { prepareMembers, prepareSum } from "./pointwise/pointwise_groups.ts";
@@ -53,7 +51,6 @@ export const kernels: Pick<
   | "fill"
   | "gather"
   | "scatter"
-  | "count"
   | "mark"
   | "reduce"
   | "scan"
@@ -77,7 +74,6 @@ export const kernels: Pick<
   "fill": prepareFill,
   "gather": (engine, problem, { layout }) => prepareGather(engine, problem, layout(problem)),
   "scatter": prepareScatter,
-  "count": (engine, problem, { of }) => prepareCount(engine, problem, of === "all"),
   "mark": prepareOneHot,
   "reduce": prepareReduction,
   "scan": (engine, problem, { op }) => prepareScan(engine, problem, op),
@@ -85,7 +81,6 @@ export const kernels: Pick<
   "row steps": prepareRowSteps,
   "product": (engine, problem, meaning) => {
     if (meaning.of === "normed") return null;
-    const prepare = meaning.of === "levels" ? prepareLevels : prepareMatMul;
-    return prepareSums(engine, problem, meaning, prepare);
+    return prepareSums(engine, problem, meaning, prepareMatMul);
   },
 };

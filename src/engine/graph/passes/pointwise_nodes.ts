@@ -1,7 +1,7 @@
 /** Common parts of the passes that join pointwise ops: the eligible nodes, their expressions, and the joined node. */
 import { type DType, DTYPES } from "../../core/dtype.ts";
 import { fusionOf } from "../../core/fusion.ts";
-import type { MeaningOf } from "../../core/meaning.ts";
+import type { MeaningKind, MeaningOf, SumsMeaning } from "../../core/meaning.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import type { Attrs, OpDef } from "../../core/op.ts";
 import {
@@ -114,11 +114,14 @@ export function workOfNode(node: IrNode): number {
   return expressionsOf(node).work;
 }
 
+/** Kinds of sums of products. */
+const SUMS: ReadonlySet<MeaningKind> = new Set(["product", "quantised product", "convolution"]);
+
 /** True for a product that may get an expression over each of its sums. */
 export function takesEpilogue({ def: { meaning }, attrs }: IrNode): boolean {
   // With channels first, a bias is no row of the result.
-  return (meaning.kind === "product" || meaning.kind === "convolution") &&
-    meaning.fuses === true && fusionOf(attrs) === undefined &&
+  return SUMS.has(meaning.kind) && (meaning as SumsMeaning).fuses === true &&
+    fusionOf(attrs) === undefined &&
     !String(attrs.data_format ?? "").startsWith("NC");
 }
 

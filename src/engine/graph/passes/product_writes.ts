@@ -55,7 +55,7 @@ function pairOf(scatter: IrNode): Pair | null {
 
 function mayWrite({ node, dtype }: IrValue, scatter: IrNode): boolean {
   const { def: { meaning }, inputs } = node;
-  return meaning.kind === "product" && meaning.of !== "levels" && meaning.asFused === undefined &&
+  return meaning.kind === "product" && meaning.asFused === undefined &&
     dtype === scatter.attrs.dtype && (dtype === "float32" || dtype === "float16") &&
     mayJoin(node) && node.device === scatter.device && inputs.length + 3 <= MAX_BUFFERS;
 }

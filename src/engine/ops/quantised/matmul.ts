@@ -60,7 +60,7 @@ export const QuantizedMatMul: OpDef = defineOp({
   inputs: ["x: T", "levels: int32", "scales: float32", "zeros: float32"],
   outputs: ["product: T"],
   attrs: ["T: floating", "bits: int", "block: int", "inner: int"],
-  meaning: { kind: "product", of: "levels", fuses: true },
+  meaning: { kind: "quantised product", fuses: true },
   infer,
   expand: ([x, ...weights], attrs) => [product(x, weights, attrs)],
   grad: {
