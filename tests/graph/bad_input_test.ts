@@ -327,7 +327,7 @@ const ESCAPES: readonly Case[] = [
     "a graph's tensor read",
     () => inGraph(() => scalar()).dataSync(),
     tf.OperatorNotAllowedInGraphError,
-    "has no value, run it with Session.run",
+    "so it has no value before the graph runs",
   ],
   [
     "a control dependency of another graph",

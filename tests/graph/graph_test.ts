@@ -138,7 +138,7 @@ Deno.test("symbolic tensors refuse to be numbers, iterators or values", () => {
       TypeError,
       "Iterating over a symbolic tf.Tensor is not allowed",
     );
-    assertThrows(() => x.dataSync(), TypeError, "it is a symbolic tensor and has no value");
+    assertThrows(() => x.dataSync(), TypeError, "it is symbolic, so it has no value");
   });
 });
 
