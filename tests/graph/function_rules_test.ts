@@ -296,3 +296,19 @@ Deno.test("a GraphDef holds each function once in its library, with its effects,
     'Argument `fetch` = none:0 cannot be interpreted as a Tensor. ("The',
   );
 });
+
+testOnDevices("a function makes a variable of constants, and of no argument", () => {
+  const kept: tf.Variable[] = [];
+  const f = tf.function((x: tf.Tensor) => {
+    if (kept.length === 0) kept.push(tf.variable(tf.add(tf.constant([1, 2]), 1)));
+    return tf.mul(kept[0]!, x);
+  });
+  assertEquals([f(tf.tensor(2)), f(tf.tensor(3))].map((y) => y.arraySync()), [[4, 6], [6, 9]]);
+  kept[0]!.dispose();
+  const refused = tf.function((x: tf.Tensor) => tf.variable(tf.add(x, 1)));
+  assertThrows(
+    () => loose(refused)(tf.tensor([1])),
+    tf.ValueError,
+    "Cannot initialise a variable with <tf.Tensor 'AddV2:0' float32[1]>: You must feed a value for placeholder tensor",
+  );
+});

@@ -147,6 +147,21 @@ Deno.test({
   },
 });
 
+testOnDevices("metadata counts the call of a body that reads constants alone, once", async () => {
+  const graph = new tf.Graph(), calls: number[] = [];
+  const y = graph.asDefault(() => {
+    const double = (a: tf.NdArray) => a.map((v) => 2 * Number(v));
+    return tf.numpyFunction(double, [tf.constant([1, 2])], "float32", { stateful: false });
+  });
+  await using sess = new tf.Session({ graph });
+  for (let i = 0; i < 2; i++) {
+    const metadata = {};
+    assertEquals(String(await sess.run(y, { metadata })), "NdArray(float32[2]) [2, 4]");
+    calls.push((metadata as tf.RunMetadata).hostCalls);
+  }
+  assertEquals(calls, [1, 0]);
+});
+
 testOnDevices("trace().table() adds up count, time and bytes by op", async (device) => {
   const f = tf.function((x: tf.Tensor) => {
     const y = tf.numpyFunction((v: tf.NdArray) => v, [tf.cumsum(x)], spec, { name: "middle" });
