@@ -3,7 +3,8 @@ import type { Tensor } from "../../engine/core/tensor.ts";
 import type { NodeCall } from "../build/node_call.ts";
 import { op, type OpEntry } from "../build/rule.ts";
 import { attend, extentOf, joinHeads, minus, placesOf, rotate, splitHeads } from "./heads.ts";
-import { centred, oneOf } from "./quantised/linear.ts";
+import { centred } from "./quantised/linear.ts";
+import { oneOf } from "./quantised/parameters.ts";
 import { like, to } from "./raw.ts";
 import * as tf from "../build/tf.ts";
 

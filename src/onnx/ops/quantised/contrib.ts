@@ -11,7 +11,6 @@ import {
   dequantise,
   dequantizeLinear,
   levelsOfInput,
-  oneOf,
   quantise,
   quantiseByRange,
   quantizeLinear,
@@ -19,6 +18,7 @@ import {
 } from "./linear.ts";
 import { channelsLast } from "../domains/nhwc.ts";
 import { knownLevels } from "./known_levels.ts";
+import { oneOf, parameter } from "./parameters.ts";
 import { bitsOf, first, unpack } from "./packed.ts";
 import { put1, to } from "../raw.ts";
 import * as tf from "../../build/tf.ts";
@@ -116,13 +116,13 @@ function qGemm(n: NodeCall): Tensor {
 
 /** Dequantises the input at `i`, whose scale and zero point are the next two. */
 function levelsAt(n: NodeCall, i: number): Tensor {
-  return dequantise(n.x(i), oneOf(n.x(i + 1)), n.has(i + 2) ? oneOf(n.x(i + 2)) : null);
+  return dequantise(n.x(i), parameter(n, i + 1), n.has(i + 2) ? parameter(n, i + 2) : null);
 }
 
 /** Quantises a result by the scale at `i` and the zero point behind it, to the levels of input `like`. */
 function requantised(n: NodeCall, y: Tensor, i: number, like: number): Tensor {
   const levels = levelsOfInput(n, n.has(i + 1) ? i + 1 : like);
-  return quantise(y, oneOf(n.x(i)), n.has(i + 1) ? oneOf(n.x(i + 1)) : null, levels);
+  return quantise(y, parameter(n, i), n.has(i + 1) ? parameter(n, i + 1) : null, levels);
 }
 
 /** Makes the rule of a function of one quantised input. */

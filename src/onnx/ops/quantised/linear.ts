@@ -9,6 +9,7 @@ import { Value } from "../../build/value.ts";
 import { dtypeOfNumber, PACKED, typeName } from "../../file/types.ts";
 import { convolve, filterLast, lastOrder } from "../convolutions.ts";
 import { matMul } from "../products.ts";
+import { oneOf, parameter, scaleOf } from "./parameters.ts";
 import { isFew, knownLevels, levelsOfMatrix } from "./known_levels.ts";
 import { isFloat, to } from "../raw.ts";
 import { type FileLevels, filterOfLevels, isDequantisable, weightsLater } from "./weights.ts";
@@ -82,8 +83,8 @@ export function spread(x: Tensor, axis: number, block: number, extent: number | 
 interface Placing {
   readonly x: Tensor;
   readonly isLast: boolean;
-  /** Brings a scale or a zero point to a shape that broadcasts with x. */
-  place(scale: Tensor): Tensor;
+  /** Returns a scale or a zero point by its input, in a shape that broadcasts with x. */
+  place(input: number): Tensor;
 }
 
 /** Finds the place of a node's scales: one for all, one for each element of an axis, or one for a block of an axis. */
@@ -91,16 +92,19 @@ function placing(n: NodeCall): Placing {
   const isLast = n.value(0).last !== null, x = isLast ? n.last(0) : n.x(0);
   const rank = n.rank(0), scaleRank = n.rank(1), block = n.attributes.int("block_size", 0);
   const isOne = scaleRank === 0 || scaleRank === 1 && n.dims(1)[0] === 1;
-  if (isOne) return { x, isLast, place: (s) => scaleRank === 0 ? s : tf.reshape(s, []) };
+  // Zero points of int32 need not be numbers of float32.
+  const own = (i: number, shape: readonly number[]): Tensor =>
+    n.dtype(i) === "int32" ? tf.reshape(n.x(i), [...shape]) : parameter(n, i, shape);
+  if (isOne) return { x, isLast, place: (i) => own(i, []) };
   const axis = n.axis("axis", 1, rank);
   if (block > 0) {
     const extent = n.dims(0)[axis];
-    return { x: n.x(0), isLast: false, place: (s) => spread(s, axis, block, extent) };
+    return { x: n.x(0), isLast: false, place: (i) => spread(n.x(i), axis, block, extent) };
   }
   if (scaleRank !== 1) n.fail(`scales of rank ${scaleRank} need a block_size`);
   const at = !isLast ? axis : axis === 0 ? 0 : axis === 1 ? rank - 1 : axis - 1;
   const shape = Array.from({ length: rank }, (_, i) => i === at ? -1 : 1);
-  return { x, isLast, place: (s) => tf.reshape(s, shape) };
+  return { x, isLast, place: (i) => own(i, shape) };
 }
 
 export function quantizeLinear(n: NodeCall): RuleOutput {
@@ -111,7 +115,7 @@ export function quantizeLinear(n: NodeCall): RuleOutput {
     ? levelsOf("uint8")
     : levelsOf(dtypeOfNumber(number), PACKED[typeName(number)]?.bits);
   if (isFloat(levels.dtype)) n.lacks(`quantisation to ${levels.dtype}`);
-  const y = quantise(x, place(n.x(1)), n.has(2) ? place(n.x(2)) : null, levels);
+  const y = quantise(x, place(1), n.has(2) ? place(2) : null, levels);
   return isLast ? Value.channelsLast(y) : y;
 }
 
@@ -158,8 +162,8 @@ export function dequantizeLinear(n: NodeCall): RuleOutput {
   const known = knownWeights(n);
   if (known !== null) return known;
   const { x, isLast, place } = placing(n), number = n.attributes.int("output_dtype", 0);
-  const dtype = number === 0 ? n.dtype(1) : dtypeOfNumber(number), scale = place(n.x(1));
-  const numbers = centred(x, n.has(2) ? place(n.x(2)) : null);
+  const dtype = number === 0 ? n.dtype(1) : dtypeOfNumber(number), scale = place(1);
+  const numbers = centred(x, n.has(2) ? place(2) : null);
   const y = to(tf.mul(numbers, to(scale, "float32")), dtype);
   const isWhole = dtype === "float32" && n.value(0).data === null &&
     scale.staticShape?.length === 0 && DTYPES[x.dtype].bytes === 1;
@@ -195,12 +199,6 @@ function dynamicQuantizeLinear(n: NodeCall): RuleOutput[] {
 export function byRow(s: Tensor, a: number): Tensor {
   const shape = s.staticShape;
   return shape?.length === 1 && shape[0] !== 1 && a > 1 ? tf.expandDims(s, 1) : oneOf(s);
-}
-
-/** Makes a scalar of a vector of one. */
-export function oneOf(s: Tensor): Tensor {
-  const shape = s.staticShape;
-  return shape?.length === 1 && shape[0] === 1 ? tf.reshape(s, []) : s;
 }
 
 /** Number of products of levels below which sums are exact in float32. */
@@ -249,8 +247,7 @@ function convolveLevels(
   at: ConvolvedLevels,
   product: (x: Tensor, filter: Tensor, depth: number) => Tensor = ownProduct(n, at.w),
 ): Tensor {
-  const xZero = n.optional(at.xZero),
-    images = centred(n.last(0), xZero ? tf.reshape(xZero, []) : null);
+  const images = centred(n.last(0), n.has(at.xZero) ? parameter(n, at.xZero, []) : null);
   const depth = n.concrete(at.w).slice(1).reduce((a, b) => a * b, 1);
   return product(images, centredFilter(n, at), depth);
 }
@@ -301,11 +298,10 @@ function qLinearMatMul(n: NodeCall): Tensor {
 
 function qLinearConv(n: NodeCall): RuleOutput {
   let y = convolveLevels(n, { xZero: 2, w: 3, wZero: 5 });
-  if (n.has(8)) y = tf.add(y, to(n.x(8), "float32"));
+  if (n.has(8)) y = tf.add(y, parameter(n, 8, [-1]));
   // Scales of the filters are along the channels, which are last.
-  const scale = tf.mul(tf.reshape(n.x(1), []), oneOf(n.x(4)));
-  const out = tf.reshape(n.x(6), []), zero = tf.reshape(n.x(7), []);
-  return Value.channelsLast(quantise(tf.mul(y, scale), out, zero, levelsOfInput(n, 7)));
+  const out = parameter(n, 6, []), zero = parameter(n, 7, []);
+  return Value.channelsLast(quantise(tf.mul(y, scaleOf(n, 1, 4)), out, zero, levelsOfInput(n, 7)));
 }
 
 export const QUANTISED: readonly OpEntry[] = [
