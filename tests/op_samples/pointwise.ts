@@ -9,6 +9,7 @@ import {
   floats,
   inside,
   ints,
+  number,
   positive,
   sample,
   type SampleTable,
@@ -171,6 +172,24 @@ export const POINTWISE: SampleTable = {
   Polygamma: [
     sample([{ shape: [3, 1], values: [0, 1, 2] }, positive(4)], {}, WRT_SECOND),
     sample([floats([5], 1, -1, 1.5, 0, 1), floats([5], -0.5, 1, 1, -1, 0)], {}, SPECIAL),
+  ],
+  ...Object.fromEntries(
+    ["I0", "I0e", "I1", "I1e", "J0", "J1"].map((name) => [`Bessel${name}`, unary(any)]),
+  ),
+  ...Object.fromEntries(
+    ["K0", "K0e", "K1", "K1e", "Y0", "Y1"].map((
+      name,
+    ) => [`Bessel${name}`, unary(positive)]),
+  ),
+  Dawsn: unary(any),
+  Expint: unary(positive),
+  FresnelCos: unary(any),
+  FresnelSin: unary(any),
+  Spence: unary(positive),
+  CumulativeLogsumexp: [
+    sample([any(3, 5), number(1)]),
+    sample([any(4, 2, 3), number(0)], { reverse: true }),
+    sample([any(5), number(-1)], { exclusive: true }, { gradient: false }),
   ],
   Zeta: [
     sample([above1(3, 1), positive(4)], {}, WRT_SECOND),

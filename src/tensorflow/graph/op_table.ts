@@ -28,7 +28,6 @@ import {
 } from "../../engine/ops/image/box_ops.ts";
 import "../ops/csv.ts";
 import "../ops/fake_quant.ts";
-import "../ops/numeric.ts";
 import { CTCBeamSearchDecoder, CTCGreedyDecoder, CTCLoss } from "../../engine/ops/rows/ctc.ts";
 import { PHILOX_OPS } from "../../engine/ops/random/philox.ts";
 import "../ops/philox.ts";

@@ -2,8 +2,7 @@
 import { type DType, DTYPES } from "../../engine/core/dtype.ts";
 import { defineOp } from "../../engine/core/op.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
-import { broadcastShapes, type PartialShape, shapeText, sizeOf } from "../../engine/core/shape.ts";
-import { broadcastPairs } from "../../engine/kernels/host/broadcast_pairs.ts";
+import { type PartialShape, shapeText, sizeOf } from "../../engine/core/shape.ts";
 import { refuse } from "../../engine/ops/host/arrays.ts";
 
 /**
@@ -59,31 +58,4 @@ defineOp({
     to.fill(0);
     for (let i = 0; i < bytes.length; i++) to[Math.floor(i / width)] += ONES[bytes[i]];
   },
-});
-
-/** Returns the next number of a dtype after `x` towards `y`. */
-function nextAfter(x: number, y: number, dtype: DType): number {
-  if (Number.isNaN(x) || Number.isNaN(y)) return NaN;
-  if (x === y) return y;
-  if (x === 0) return Math.sign(y) * (dtype === "float64" ? Number.MIN_VALUE : 2 ** -149);
-  // For numbers of one sign the bits increase with the magnitude.
-  const isAway = y > x === x > 0;
-  if (dtype === "float64") {
-    const value = Float64Array.of(x), bits = new BigInt64Array(value.buffer);
-    bits[0] += isAway ? 1n : -1n;
-    return value[0];
-  }
-  const value = Float32Array.of(x), bits = new Int32Array(value.buffer);
-  bits[0] += isAway ? 1 : -1;
-  return value[0];
-}
-
-defineOp({
-  name: "NextAfter",
-  inputs: ["x1: T", "x2: T"],
-  outputs: ["output: T"],
-  attrs: ["T: {float64, float32} = float32"],
-  infer: ([x, y]) => [broadcastShapes(x.shape, y.shape)],
-  grad: null,
-  cpu: ([x, y], [out]) => broadcastPairs(x, y, out, (a, b) => nextAfter(a, b, out.dtype)),
 });

@@ -341,7 +341,7 @@ export function xlog1py<X extends Operand, Y extends Operand>(x: X, y: Y): Like<
 }
 
 /** Converts two operands to one dtype, integers to float32. */
-function floats(
+export function floats(
   a: Operand,
   b: Operand,
   fn: string,
