@@ -45,6 +45,19 @@ Deno.test("a variable of a graph has the operations that TensorFlow makes", () =
   assertEquals([v.initialValue?.name, v.shape, v.dtype], ["w/initial_value:0", [2], "float32"]);
 });
 
+testOnDevices(
+  "a variable of an imported graph is read and fed where the graph has it",
+  async () => {
+    const def = make(() => tf.mul(tf.variable([1, 2], true, "w"), 2)).graph.toGraphDef();
+    const { graph, sess } = make(() => tf.importGraphDef(def, { prefix: "" }));
+    const [v] = graph.getCollection("variables") as tf.Variable[];
+    const y = graph.asDefault(() => tf.mul(v!, 3));
+    const handles = graph.operations.filter(({ type }) => type === "VarHandleOp");
+    assertEquals(handles.map(({ name }) => name), ["w"]);
+    assertEquals(plain(await sess.run(y, { feeds: new Map([[v!, [5, 6]]]) })), [15, 18]);
+  },
+);
+
 testOnDevices("a variable has its initial value once its initializer has run", async () => {
   const { sess, parts: { v, y } } = make(() => {
     const v = tf.variable(tf.add(tf.ones([2]), 1), true, "w");

@@ -72,6 +72,18 @@ testOnDevices("a TensorArray grows where it may, and only there", () => {
   });
 });
 
+testOnDevices("a TensorArray takes indices of int32 and int64 alone", () => {
+  tf.tidy(() => {
+    const list = new tf.TensorArray("float32", 2).write(tf.scalar(1, "int64"), 5);
+    assertEquals(list.read(tf.scalar(1, "int64")).arraySync(), 5);
+    for (const dtype of ["float32", "bool", "uint8"] as const) {
+      const index = tf.cast(tf.scalar(1), dtype);
+      assertThrows(() => list.read(index), TypeError, dtype);
+      assertThrows(() => list.write(index, 7), TypeError, dtype);
+    }
+  });
+});
+
 testOnDevices(
   "a TensorArray frees its elements when it is closed, and is read in graphs",
   async () => {

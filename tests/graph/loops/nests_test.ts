@@ -118,18 +118,21 @@ testOnDevices("a loop variable of literals is one tensor, also in a nest", () =>
 testOnDevices("whileLoop() refuses a body or invariants of another nest", () => {
   const two = "The two structures don't have the same nested structure";
   const start = (): { a: tf.Tensor; b: tf.Tensor[] } => ({ a: tf.scalar(1), b: [tf.scalar(2)] });
-  const bodies: readonly ((s: { a: tf.Tensor; b: tf.Tensor[] }) => unknown)[] = [
-    ({ a }) => ({ a }),
-    ({ a, b }) => ({ a, b: [...b, a] }),
-    ({ a, b }) => ({ a, b: { 0: b[0] } }),
-    ({ a }) => a,
-    ({ a, b }) => ({ a, c: b }),
+  const object = "a loop variable is an object of keys [a,b], body has";
+  const list = "a loop variable is a list of 1, body has";
+  type Body = (s: { a: tf.Tensor; b: tf.Tensor[] }) => unknown;
+  const bodies: readonly (readonly [body: Body, says: string])[] = [
+    [({ a }) => ({ a }), `${object} an object of keys [a] there`],
+    [({ a, b }) => ({ a, b: [...b, a] }), `${list} a list of 2 there`],
+    [({ a, b }) => ({ a, b: { 0: b[0] } }), `${list} an object of keys [0] there`],
+    [({ a }) => a, `${object} one value there`],
+    [({ a, b }) => ({ a, c: b }), `${object} an object of keys [a,c] there`],
   ];
-  for (const body of bodies) {
+  for (const [body, says] of bodies) {
     const run = (): unknown =>
       tf.whileLoop(({ a }) => tf.less(a, 3), body as never, [start()] as const);
     for (const f of [run, tf.function(run as () => tf.Tensor)]) {
-      assertThrows(() => tf.tidy(() => void f()), tf.ValueError, two);
+      assertThrows(() => tf.tidy(() => void f()), tf.ValueError, `${two}: ${says}`);
     }
   }
   assertThrows(
