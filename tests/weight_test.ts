@@ -29,8 +29,8 @@ const ALL_CPU = [
 ];
 
 const PAGE: Readonly<Record<string, Limits>> = {
-  add: { first: 44, whole: 87, loads: ["vectors"] },
-  mlp: { first: 93, whole: 133, loads: ["vectors"] },
+  add: { first: 44, whole: 88, loads: ["vectors"] },
+  mlp: { first: 93, whole: 135, loads: ["vectors"] },
   mlp_webgpu: { first: 93, whole: 151, loads: ["webgpu_device"] },
   ort: { first: 322, whole: 362, loads: ["vectors"] },
   ort_webgpu: { first: 322, whole: 414, loads: ["webgpu_device", "window_kernels"] },
