@@ -14,7 +14,7 @@ const HABITS: Readonly<Record<string, readonly [() => unknown, string, ...string
   "a backend of TensorFlow.js": [
     at(() => untyped.setBackend("webgl")),
     "ValueError",
-    'there are "webgpu" and "cpu", "webgpu" stands for it here',
+    'there are "webgpu" and "cpu", in the place of webgl and wasm',
   ],
   "a backend that there never was": [
     at(() => untyped.setBackend("cuda")),
@@ -24,7 +24,7 @@ const HABITS: Readonly<Record<string, readonly [() => unknown, string, ...string
   "values read in a function": [
     at(() => tf.function((x: tf.Tensor) => x.dataSync()[0])(x())),
     "OperatorNotAllowedInGraphError",
-    "return it, read it by tf.tap() or in a script op",
+    "return it, or read it by tf.tap() or in a script op",
   ],
   "a pool without padding": [
     at(() => untyped.maxPool(image(), 2, 2)),
@@ -49,8 +49,8 @@ const HABITS: Readonly<Record<string, readonly [() => unknown, string, ...string
   // Keras and TensorFlow
   "options for an axis": [
     at(() => untyped.sum(x(), { axis: 1 })),
-    "TypeError",
-    "Invalid axis: wanted an integer in the range [-2, 2) in its place, received a value of type object",
+    "ValueError",
+    "Invalid axis of type object: it must be in the range [-2, 2)",
   ],
   "options for a mean": [
     at(() => untyped.randomNormal([2], { mean: 1, seed: 3 })),
@@ -85,7 +85,7 @@ const HABITS: Readonly<Record<string, readonly [() => unknown, string, ...string
   "a spec with options": [
     at(() => untyped.TensorSpec({ shape: [2], dtype: "float32" })),
     "TypeError",
-    "Argument 'shape' passed to 'TensorSpec' must be a list of extents, or null for an unknown rank",
+    "Argument 'shape' passed to 'TensorSpec' must be a list of integers of at least 0 and null",
   ],
   "a spec without a shape": [
     at(() => new untyped.TensorSpec()),
@@ -95,8 +95,8 @@ const HABITS: Readonly<Record<string, readonly [() => unknown, string, ...string
   ],
   "a spec with -1 for an unknown extent": [
     at(() => tf.TensorSpec([-1, 2])),
-    "ValueError",
-    "integers of at least 0, and null for unknown extents, but got -1",
+    "TypeError",
+    "must be a list of integers of at least 0 and null for unknown extents, or null, but got an array of 2",
   ],
   "a signature of one spec": [
     at(() => untyped.function((x: tf.Tensor) => x, { inputSignature: tf.TensorSpec([2]) })),
@@ -133,7 +133,7 @@ const HABITS: Readonly<Record<string, readonly [() => unknown, string, ...string
     at(() => [...x() as unknown as Iterable<unknown>]),
     "OperatorNotAllowedInGraphError",
     "Iterating over a tf.Tensor is not allowed: Tensor(float32[2,2])",
-    "tf.unstack() gives its rows, and await x.array() its values",
+    "tf.unstack() gives its rows",
   ],
   // Files
   "a tensor in a list, saved": [

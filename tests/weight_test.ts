@@ -30,10 +30,10 @@ const ALL_CPU = [
 
 const PAGE: Readonly<Record<string, Limits>> = {
   add: { first: 44, whole: 88, loads: ["vectors"] },
-  mlp: { first: 93, whole: 135, loads: ["vectors"] },
-  mlp_webgpu: { first: 93, whole: 151, loads: ["webgpu_device"] },
+  mlp: { first: 92, whole: 134, loads: ["vectors"] },
+  mlp_webgpu: { first: 92, whole: 152, loads: ["adapter", "webgpu_device"] },
   ort: { first: 322, whole: 362, loads: ["vectors"] },
-  ort_webgpu: { first: 322, whole: 414, loads: ["webgpu_device", "window_kernels"] },
+  ort_webgpu: { first: 322, whole: 414, loads: ["adapter", "webgpu_device", "window_kernels"] },
   all: { first: 311, whole: 398, loads: ALL_CPU },
 };
 

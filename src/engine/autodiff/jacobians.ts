@@ -2,8 +2,10 @@
  * Jacobians: a derivative for each element of a target. Where a graph does not know their number before it runs, it
  * loops over them.
  */
+import { apply1 } from "../core/apply.ts";
 import type { DType } from "../core/dtype.ts";
 import { NdArray, setElement } from "../core/nd_array.ts";
+import { lookupOp } from "../core/op.ts";
 import { isConcrete, type PartialShape, type Shape, sizeOf } from "../core/shape.ts";
 import { type Tensor, wholeLibrary } from "../core/tensor.ts";
 import { cast } from "../ops/array/cast.ts";
@@ -11,13 +13,11 @@ import { fill } from "../ops/array/creation.ts";
 import { onesOfTensor, zerosOfTensor } from "../ops/array/fill_ops.ts";
 import { concat, stack } from "../ops/array/join.ts";
 import { transpose } from "../ops/array/move.ts";
-import { range } from "../ops/array/ranges.ts";
 import { slice } from "../ops/array/slice.ts";
 import { rank, reshape, shape } from "../ops/array/view.ts";
-import { asTensor, intVector } from "../ops/input.ts";
+import { asTensor, intScalar, intVector } from "../ops/input.ts";
 import { mul } from "../ops/pointwise/arithmetic.ts";
 import { equal } from "../ops/pointwise/compare.ts";
-import { prod } from "../ops/reduce/reduce.ts";
 
 /**
  * Computes the derivatives of a target with respect to some sources, for a gradient `seed` of the target; null where
@@ -79,7 +79,7 @@ export function rowJacobian(
   if (rows === null) return zero ? zerosOf(parts, source.dtype) : null;
   const order = known
     ? [1, 0, ...known.slice(1).map((_, i) => i + 2)]
-    : concat([asTensor(intVector([1, 0])), range(2, rank(rows), 1, "int32")]);
+    : concat([asTensor(intVector([1, 0])), rangeTo(2, rank(rows))]);
   return inShape(transpose(rows, order), parts);
 }
 
@@ -107,9 +107,14 @@ function hotAt(i: number, dtype: DType, shape: Shape): Tensor {
   return asTensor(seed);
 }
 
+/** Whole numbers up to one that a graph computes. Looked up: pages without graphs need no ranges. */
+function rangeTo(from: number, to: Tensor): Tensor {
+  return apply1(lookupOp("Range")!, [intScalar(from), to, intScalar(1)]);
+}
+
 /** Is {@linkcode perElement} for dimensions that are known when the graph runs. */
 function perElementOf(dims: Tensor, dtype: DType, derive: Derive): (Tensor | null)[] {
-  const numbers = range(0, prod(dims), 1, "int32");
+  const numbers = rangeTo(0, apply1(lookupOp("Prod")!, [dims, intVector([0])]));
   let isConnected: boolean[] = [];
   const { mapRows } = wholeLibrary.to("loop over the elements of a target");
   const stacked = mapRows((i) => {

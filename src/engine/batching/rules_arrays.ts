@@ -10,7 +10,7 @@ import { slice } from "../ops/array/slice.ts";
 import { hostInts, reshape, shape, squeeze } from "../ops/array/view.ts";
 import { asTensor, intScalar, intVector } from "../ops/input.ts";
 import { diag, diagPart } from "../ops/linalg/diagonals.ts";
-import { prod } from "../ops/reduce/reduce.ts";
+import { prod } from "../ops/reduce/prod.ts";
 import { along, onlyFirst } from "./rules_common.ts";
 import {
   batchedOf,

@@ -1,5 +1,4 @@
 /** Partial and concrete shapes: merging, broadcasting, strides, text. */
-import { TypeError } from "./throwing/builtin_errors.ts";
 import { ValueError } from "./errors.ts";
 
 /** A fully known shape. */
@@ -164,17 +163,14 @@ export function broadcastStrides(shape: Shape, to: Shape): number[] {
 }
 
 /**
- * Returns an axis counted from the front. Throws `ValueError` where it is outside `[-rank, rank)`, `TypeError` where it is no number.
+ * Returns an axis counted from the front. Throws `ValueError` where it is none of `[-rank, rank)`.
  */
 export function normalizeAxis(axis: number, rank: number): number {
-  if (typeof axis !== "number") {
-    throw new TypeError(
-      `Invalid axis: wanted an integer in the range [${-rank}, ${rank}) in its place, received a value of type ${typeof axis}`,
-    );
-  }
   if (!Number.isInteger(axis) || axis < -rank || axis >= rank) {
     throw new ValueError(
-      `Invalid axis ${dimText(axis)}: it must be in the range [${-rank}, ${rank})`,
+      `Invalid axis ${
+        typeof axis === "number" ? axis : `of type ${typeof axis}`
+      }: it must be in the range [${-rank}, ${rank})`,
     );
   }
   return axis < 0 ? axis + rank : axis;

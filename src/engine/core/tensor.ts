@@ -299,7 +299,7 @@ export abstract class Tensor<R extends Rank = Rank> implements Spec {
     throw new OperatorNotAllowedInGraphError(
       `Iterating over a ${this.isSymbolic ? "symbolic " : ""}tf.Tensor is not allowed: ${
         shortText(this)
-      }, tf.unstack() gives its rows${this.isSymbolic ? "" : ", and await x.array() its values"}`,
+      }, tf.unstack() gives its rows`,
     );
   }
 
@@ -307,7 +307,7 @@ export abstract class Tensor<R extends Rank = Rank> implements Spec {
     const { held } = this;
     if (held !== null) return held;
     throw new OperatorNotAllowedInGraphError(
-      `Cannot call ${what} of ${this}: it is symbolic, so it has no value before the graph runs; return it, read it by tf.tap() or in a script op, or run it with Session.run`,
+      `Cannot call ${what} of ${this}: it is symbolic, so it has no value before the graph runs; return it, or read it by tf.tap() or in a script op`,
     );
   }
 }

@@ -2,9 +2,7 @@
 import { asDType, type DType } from "./dtype.ts";
 import { compatible, isConcrete, type PartialShape, type Shape, shapeText } from "./shape.ts";
 import type { NdArray } from "./nd_array.ts";
-import { describe } from "./text.ts";
-import { TypeError } from "./throwing/builtin_errors.ts";
-import { ValueError } from "./errors.ts";
+import { wrongArgument } from "./arguments.ts";
 
 /** Dtype and (partial) shape, and the value where it is known. */
 export interface Spec {
@@ -33,9 +31,14 @@ export class TensorSpecClass implements Spec {
   /** Name used by concrete functions. */
   readonly name: string | undefined;
 
-  /** Makes a spec. Throws `TypeError` for a bad dtype or shape, `ValueError` for an extent below 0. */
+  /** Makes a spec. Throws `TypeError` for a bad dtype or shape. */
   constructor(shape: PartialShape, dtype: DType = "float32", name?: string) {
-    checkShape(shape);
+    const isShape = shape === null ||
+      Array.isArray(shape) && shape.every((n) => n === null || Number.isInteger(n) && n >= 0);
+    if (!isShape) {
+      const wanted = "a list of integers of at least 0 and null for unknown extents, or null";
+      throw wrongArgument(shape, "shape", "TensorSpec", wanted);
+    }
     this.shape = shape;
     this.dtype = asDType(dtype);
     this.name = name;
@@ -85,25 +88,6 @@ export function callable<A extends readonly unknown[], T extends object>(
  * ```
  */
 export const TensorSpec: TensorSpecMaker = callable(TensorSpecClass);
-
-/** Throws for a shape that is no list of extents, and not null. */
-function checkShape(shape: unknown): void {
-  if (shape === null) return;
-  if (!Array.isArray(shape)) {
-    throw new TypeError(
-      `Argument 'shape' passed to 'TensorSpec' must be a list of extents, or null for an unknown rank, but got ${
-        describe(shape)
-      }`,
-    );
-  }
-  const wrong = shape.find((n) => n !== null && !(Number.isInteger(n) && n >= 0));
-  if (wrong === undefined) return;
-  throw new ValueError(
-    `Argument 'shape' passed to 'TensorSpec' must hold integers of at least 0, and null for unknown extents, but got ${
-      describe(wrong)
-    }`,
-  );
-}
 
 /** Formats a spec: `float32[2,?]`. */
 export function specText(spec: Spec): string {

@@ -39,7 +39,8 @@ export {
   squeeze,
   stopGradient,
 } from "./array/view.ts";
-export { all, any, type Axes, max, mean, min, prod, sum } from "./reduce/reduce.ts";
+export { prod } from "./reduce/prod.ts";
+export { all, any, type Axes, max, mean, min, sum } from "./reduce/reduce.ts";
 export * from "./reduce/reduce_derived.ts";
 export * from "./reduce/arg_reduce.ts";
 export * from "./rows/dropout.ts";

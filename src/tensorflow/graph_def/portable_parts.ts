@@ -30,7 +30,8 @@ import { add, div, mod, mul, sub } from "../../engine/ops/pointwise/arithmetic.t
 import { equal, greater, greaterEqual, lessEqual } from "../../engine/ops/pointwise/compare.ts";
 import { logicalOr } from "../../engine/ops/pointwise/logical.ts";
 import { maximum, where } from "../../engine/ops/pointwise/select.ts";
-import { prod, sum } from "../../engine/ops/reduce/reduce.ts";
+import { prod } from "../../engine/ops/reduce/prod.ts";
+import { sum } from "../../engine/ops/reduce/reduce.ts";
 import { cumprod } from "../../engine/ops/reduce/scan.ts";
 import { tensorScatterUpdate } from "../../engine/ops/array/scatter.ts";
 

@@ -3,6 +3,7 @@
 import { assertEquals } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import { requestDevice } from "../../../src/engine/devices/webgpu/adapter.ts";
+import { findAdapter } from "../../../src/engine/devices/webgpu/open.ts";
 import { testOnGpu } from "../../devices.ts";
 
 /** An adapter's description of itself. */
@@ -22,7 +23,9 @@ async function profileWhere({ info, isFallbackAdapter }: Said): Promise<unknown[
     Object.defineProperty(adapter, "isFallbackAdapter", { value: isFallbackAdapter });
     return adapter;
   });
-  const { device, profile: { barriers, lanes }, software } = (await requestDevice())!;
+  const { device, profile: { barriers, lanes }, software } = await requestDevice(
+    (await findAdapter())!,
+  );
   device.destroy();
   return [barriers, lanes, software];
 }

@@ -4,6 +4,8 @@
  */
 import { type DType, DTYPES, isInteger } from "../dtype.ts";
 import { ValueError } from "../errors.ts";
+import { describe } from "../text.ts";
+import { TypeError } from "../throwing/builtin_errors.ts";
 
 /**
  * Scalar primitives: the leaves, wrappers of a value, and those that {@linkcode scalar} builds. A new one needs a line
@@ -30,21 +32,45 @@ export type PointwiseExpr = (
   attrs: Readonly<Record<string, unknown>>,
 ) => Expr;
 
+/** What expressions share: they are no numbers, so that `x * x` and `x > 0` are errors and not NaN and false. */
+const NO_NUMBER: object = {
+  [Symbol.toPrimitive](): never {
+    throw new TypeError(
+      "Cannot use a scalar expression as a JavaScript value: scalar.mul(x, y) and its like make others",
+    );
+  },
+};
+
+function made(parts: Expr): Expr {
+  return Object.setPrototypeOf(parts, NO_NUMBER);
+}
+
 function node(op: ScalarOp, ...args: (Expr | number)[]): Expr {
-  return { op, args: args.map((a) => (typeof a === "number" ? constant(a) : a)) };
+  return made({
+    op,
+    args: args.map((a, i) =>
+      typeof a === "number" ? constant(a) : wantExpr(a, `${op}'s operand ${i}`)
+    ),
+  });
+}
+
+/** Returns an expression; throws `TypeError` for any other value, which `what` names. */
+export function wantExpr(value: Expr, what: string): Expr {
+  if (typeof value === "object" && typeof value?.op === "string") return value;
+  throw new TypeError(`Cannot use ${describe(value)} as ${what}: wanted a scalar expression`);
 }
 
 /** The i-th operand. */
 export function argument(i: number): Expr {
-  return { op: "arg", args: [], value: i };
+  return made({ op: "arg", args: [], value: i });
 }
 /** Makes a number, in the type of the other operand. */
 export function constant(value: number): Expr {
-  return { op: "const", args: [], value };
+  return made({ op: "const", args: [], value });
 }
 /** Converts to another dtype. */
 export function castTo(x: Expr, dtype: DType): Expr {
-  return { op: "cast", args: [x], dtype };
+  return made({ op: "cast", args: [x], dtype });
 }
 
 /**
@@ -52,7 +78,7 @@ export function castTo(x: Expr, dtype: DType): Expr {
  * also where x is NaN. A value kept `again` is not known to equal the value kept once.
  */
 export function keep(x: Expr, again = false): Expr {
-  return { op: "keep", args: [x], value: again ? 1 : 0 };
+  return made({ op: "keep", args: [x], value: again ? 1 : 0 });
 }
 
 type E = Expr | number;

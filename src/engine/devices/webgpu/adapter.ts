@@ -1,4 +1,4 @@
-/** Finds an adapter, requests its maximum limits, and measures the features that kernels rely on. */
+/** Requests an adapter's maximum limits, and measures the features that kernels rely on. */
 import type { Profile } from "../../core/dispatch.ts";
 
 /** A device with the known features of its adapter. */
@@ -22,11 +22,8 @@ const LIMITS = [
   "maxComputeWorkgroupsPerDimension",
 ] as const;
 
-/** Requests a device with every used feature; null where the runtime has no WebGPU or no adapter. */
-export async function requestDevice(): Promise<AdapterResult | null> {
-  const gpu = (globalThis as { navigator?: { gpu?: GPU } }).navigator?.gpu;
-  const adapter = await gpu?.requestAdapter({ powerPreference: "high-performance" });
-  if (!adapter) return null;
+/** Requests a device with every used feature. */
+export async function requestDevice(adapter: GPUAdapter): Promise<AdapterResult> {
   const requiredLimits: Record<string, number> = {};
   for (const l of LIMITS) requiredLimits[l] = adapter.limits[l];
   const info = adapter.info;

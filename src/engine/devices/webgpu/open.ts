@@ -3,7 +3,6 @@
  * the CPU never waits for them.
  */
 import type { Meaning } from "../../core/meaning.ts";
-import { requestDevice } from "./adapter.ts";
 import { gpuKernels } from "./kernel_table.ts";
 import type { WebGpuDevice } from "./webgpu_device.ts";
 
@@ -11,11 +10,18 @@ import type { WebGpuDevice } from "./webgpu_device.ts";
 export async function openWebGpuDevice(
   meanings: readonly Meaning[],
 ): Promise<WebGpuDevice | null> {
-  const found = await requestDevice();
-  if (found === null) return null;
-  const [{ WebGpuDevice }] = await Promise.all([
+  const adapter = await findAdapter();
+  if (adapter === null) return null;
+  const [{ requestDevice }, { WebGpuDevice }] = await Promise.all([
+    import("./adapter.ts"),
     import("./webgpu_device.ts"),
     gpuKernels.load(meanings),
   ]);
-  return new WebGpuDevice(found);
+  return new WebGpuDevice(await requestDevice(adapter));
+}
+
+/** The fastest adapter; null where the runtime has no WebGPU, or none. */
+export async function findAdapter(): Promise<GPUAdapter | null> {
+  const gpu = (globalThis as { navigator?: { gpu?: GPU } }).navigator?.gpu;
+  return await gpu?.requestAdapter({ powerPreference: "high-performance" }) ?? null;
 }

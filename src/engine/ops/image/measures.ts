@@ -18,7 +18,8 @@ import { log } from "../pointwise/exponential.ts";
 import { pow, square } from "../pointwise/power.ts";
 import { abs } from "../pointwise/rounding.ts";
 import { relu } from "../pointwise/activation.ts";
-import { mean, prod, sum } from "../reduce/reduce.ts";
+import { prod } from "../reduce/prod.ts";
+import { mean, sum } from "../reduce/reduce.ts";
 import { convertImageDtype, greatest, toImages, toRankedImages, wantKnown } from "./adjust.ts";
 
 /** Sums of distances between neighbouring pixels of each image. Follows TensorFlow `tf.image.total_variation`. */

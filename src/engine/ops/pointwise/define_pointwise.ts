@@ -7,7 +7,7 @@ import {
   type OpDef,
   type OpInit,
 } from "../../core/op.ts";
-import type { PointwiseExpr } from "../../core/scalar/expr.ts";
+import { type PointwiseExpr, wantExpr } from "../../core/scalar/expr.ts";
 import { broadcastShapes, type PartialShape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { pointwiseCpu } from "../../kernels/host/pointwise.ts";
@@ -56,7 +56,7 @@ export function definePointwise(
     ...(init.grad === undefined ? {} : { grad: init.grad }),
     ...(init.portable && { portable: init.portable }),
     ...(init.expand === undefined ? {} : { expand: init.expand, portable: "parts" as const }),
-    ...pointwiseKernels((args, attrs) => [expr(args, attrs)]),
+    ...pointwiseKernels((args, attrs) => [wantExpr(expr(args, attrs), `the result of ${name}`)]),
     ...(isComplex ? { gpu: [] } : {}),
   });
 }

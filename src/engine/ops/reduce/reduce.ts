@@ -1,13 +1,12 @@
-/** Reductions along axes: sum, mean, prod, max, min, any, all. */
-import { apply, apply1, type OpInput } from "../../core/apply.ts";
+/** Reductions along axes: sum, mean, max, min, any, all. */
+import { apply1, type OpInput } from "../../core/apply.ts";
 import { type GradContext, type GradRule, lookupOp, type OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { isConcrete, normalizeAxes, sizeOf } from "../../core/shape.ts";
 import type { Operand, Reduced } from "../../core/composite.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
-import { concat, stack } from "../array/join.ts";
 import { broadcastTo } from "../array/repeat.ts";
-import { reshape, shape, size } from "../array/view.ts";
+import { shape } from "../array/view.ts";
 import { cast } from "../array/cast.ts";
 import {
   applyConverted,
@@ -18,11 +17,10 @@ import {
   toFloatInput,
   toInput,
 } from "../input.ts";
-import { conjugate, div, mod, mul, toNumberInput } from "../pointwise/arithmetic.ts";
+import { div, mul, toNumberInput } from "../pointwise/arithmetic.ts";
 import { equal } from "../pointwise/compare.ts";
 import type { Saved } from "../pointwise/define_pointwise.ts";
 import { defineReduction, keepAxes, knownAxes } from "./define_reduction.ts";
-import { othersProduct } from "./scan.ts";
 
 /** The axes of a reduction: one, several, or all by default. A tensor or an array of axes works too. */
 export type Axes = number | readonly number[] | null | undefined | Tensor | NdArray;
@@ -61,7 +59,9 @@ function countOf(dy: Tensor, saved: Saved, ctx: GradContext): Tensor | number {
     const dims = normalizeAxes(axes, x.length).map((a) => x[a]);
     if (isConcrete(dims)) return sizeOf(dims);
   }
-  const size = (s: TensorLike): Tensor => cast(prod(s), dy.dtype);
+  // By its name: pages that know all shapes need no products.
+  const size = (s: TensorLike): Tensor =>
+    cast(apply1(lookupOp("Prod")!, [asTensor(s as OpInput), intVector([0])]), dy.dtype);
   return div(size(ctx.shapeOf(0)), size(shape(dy)));
 }
 
@@ -91,47 +91,8 @@ const extremeGrad: GradRule = {
     return [mul(ties, div(keepAxes(dy, saved, ctx), count)), null];
   },
 };
-/** Returns the product of the other elements, correct for zeros, to any order. */
-const prodGrad: GradRule = {
-  saves: ["input", "reduction_indices"],
-  vjp: (saved, [dy], ctx) => {
-    const others = othersOf(saved, ctx), dyKept = keepAxes(dy, saved, ctx);
-    return [others === null ? dyKept : mul(dyKept, conjugate(others)), null];
-  },
-};
-
-/** Returns for each element the product of the others in its result; null if there are none. */
-function othersOf(saved: Saved, ctx: GradContext): Tensor | null {
-  const axes = knownAxes(saved, ctx), rank = ctx.inputs[0].shape?.length;
-  if (axes === null) return othersAlong(saved.reduction_indices, saved.input, ctx);
-  let others: Tensor | null = null, x = saved.input;
-  for (const axis of rank === undefined ? axes : normalizeAxes(axes, rank)) {
-    // Along this axis all elements but one; along the axes before it, whole products.
-    const along = othersProduct(x, axis);
-    others = others === null ? along : mul(others, along);
-    x = apply1(Prod, [x, intVector([axis])], { keep_dims: true });
-  }
-  return others;
-}
-
-/** Does the same along axes known at run time: they become the first one of a matrix, as in TensorFlow. */
-function othersAlong(given: Tensor, x: Tensor, ctx: GradContext): Tensor {
-  const op = (name: string, ...inputs: OpInput[]): Tensor => apply(lookupOp(name)!, inputs)[0];
-  const dims = asTensor(ctx.shapeOf(0) as OpInput), rank = size(dims);
-  const all = op("Range", intScalar(0), rank, intScalar(1));
-  const kept = op("ListDiff", all, mod(cast(given, "int32"), rank));
-  // Differences name each axis once.
-  const reduced = op("ListDiff", all, kept);
-  const order = concat([reduced, kept]);
-  const extents = (axes: Tensor): Tensor => op("GatherV2", dims, axes, intScalar(0));
-  const matrix = stack([prod(extents(reduced)), prod(extents(kept))]);
-  const others = othersProduct(reshape(op("Transpose", x, order), matrix), 0);
-  return op("Transpose", reshape(others, extents(order)), op("InvertPermutation", order));
-}
-
 export const Sum: OpDef = defineReduction("Sum", { op: "sum", grad: sumGrad });
 export const Mean: OpDef = defineReduction("Mean", { op: "mean", grad: meanGrad });
-export const Prod: OpDef = defineReduction("Prod", { op: "prod", grad: prodGrad });
 export const Max: OpDef = defineReduction("Max", { op: "max", types: "real", grad: extremeGrad });
 export const Min: OpDef = defineReduction("Min", { op: "min", types: "real", grad: extremeGrad });
 export const Any: OpDef = defineReduction("Any", { op: "any", types: "bool", grad: null });
@@ -145,7 +106,8 @@ function truths(x: Operand, fn: string): OpInput {
   return toInput(x, "x", fn, x instanceof Tensor || x instanceof NdArray ? {} : { dtype: "bool" });
 }
 
-function reduce(
+/** Applies a reduction to a value that `convert` makes an input. */
+export function reduce(
   def: OpDef,
   x: Operand,
   convert: (x: Operand, fn: string) => OpInput,
@@ -196,25 +158,6 @@ export function mean<X extends Operand, A extends Axes = undefined>(
   keepDims = false,
 ): Reduced<X, A> {
   return reduce(Mean, x, measurable, "mean", axis, keepDims) as Reduced<X, A>;
-}
-
-/**
- * Product over axes; over all where none is given. Booleans count as int32; int32 wraps. TensorFlow op `Prod`.
- * The gradient is right where elements are zero. Throws `ValueError` for an axis out of range, `TypeError` for strings.
- *
- * @example
- * ```ts
- * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.prod([[1, 2], [3, 4]], 1).arraySync(), [2, 12]);
- * ```
- */
-export function prod<X extends Operand, A extends Axes = undefined>(
-  x: X,
-  axis?: A,
-  keepDims = false,
-): Reduced<X, A> {
-  return reduce(Prod, x, toNumberInput, "prod", axis, keepDims) as Reduced<X, A>;
 }
 
 /**

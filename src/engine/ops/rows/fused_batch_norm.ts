@@ -4,7 +4,7 @@ import { ValueError } from "../../core/errors.ts";
 import { defineOp } from "../../core/op.ts";
 import { isConcrete, type PartialShape, shapeText, sizeOf } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import { prod } from "../reduce/reduce.ts";
+import { prod } from "../reduce/prod.ts";
 import { moments } from "../reduce/reduce_derived.ts";
 import { asTensor } from "../input.ts";
 import { slice } from "../array/slice.ts";

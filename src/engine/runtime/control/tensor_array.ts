@@ -40,7 +40,8 @@ import {
 } from "../../ops/input.ts";
 import { add, sub } from "../../ops/pointwise/arithmetic.ts";
 import { maximum } from "../../ops/pointwise/select.ts";
-import { max, prod } from "../../ops/reduce/reduce.ts";
+import { prod } from "../../ops/reduce/prod.ts";
+import { max } from "../../ops/reduce/reduce.ts";
 import { tensorScatterUpdate } from "../../ops/array/scatter.ts";
 import { putRow } from "./growing_rows.ts";
 import { EagerTensor, tidy } from "../eager/tensor.ts";

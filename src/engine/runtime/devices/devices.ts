@@ -187,12 +187,8 @@ export async function setBackend(name: "webgpu" | "cpu"): Promise<boolean> {
     return true;
   }
   if (name !== "webgpu") {
-    const own =
-      ({ webgl: "webgpu", wasm: "cpu", tensorflow: "cpu" } as Record<string, string>)[name];
     throw new ValueError(
-      `Cannot use the backend "${name}": there are "webgpu" and "cpu"${
-        own === undefined ? "" : `, "${own}" stands for it here`
-      }`,
+      `Cannot use the backend "${name}": there are "webgpu" and "cpu", in the place of webgl and wasm`,
     );
   }
   const found = await findGpu();
