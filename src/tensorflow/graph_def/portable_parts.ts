@@ -30,7 +30,6 @@ import { add, div, mod, mul, sub } from "../../engine/ops/pointwise/arithmetic.t
 import { equal, greater, greaterEqual, lessEqual } from "../../engine/ops/pointwise/compare.ts";
 import { logicalOr } from "../../engine/ops/pointwise/logical.ts";
 import { maximum, where } from "../../engine/ops/pointwise/select.ts";
-import { prod } from "../../engine/ops/reduce/prod.ts";
 import { sum } from "../../engine/ops/reduce/reduce.ts";
 import { cumprod } from "../../engine/ops/reduce/scan.ts";
 import { tensorScatterUpdate } from "../../engine/ops/array/scatter.ts";
@@ -66,6 +65,11 @@ function iota(n: Tensor): Tensor {
   return apply1(lookupOp("Range")!, [intScalar(0), reshape(n, []), intScalar(1)]);
 }
 
+/** Returns the product of a vector's elements. */
+function product(dims: Tensor): Tensor {
+  return apply1(lookupOp("Prod")!, [dims, intVector([0])]);
+}
+
 function zerosOf(dims: Tensor, dtype: Tensor["dtype"]): Tensor {
   return apply1(lookupOp("Fill")!, [dims, NdArray.zeros(dtype, [])]);
 }
@@ -89,13 +93,13 @@ function resized(x: OpInput, n: Tensor): Tensor {
 /** Returns the rows of a list in the shape `row`; zeros if the list's rows had no shape yet. */
 function shapedRows(rows: OpInput, row: OpInput): Tensor {
   const wanted = concat([at(shape(rows), 0), row]);
-  const missing = sub(reshape(prod(wanted), [1]), reshape(size(rows), [1]));
+  const missing = sub(reshape(product(wanted), [1]), reshape(size(rows), [1]));
   return reshape(concat([reshape(rows, [-1]), zerosOf(missing, rows.dtype)]), wanted);
 }
 
 /** Returns the first elements in another shape, and zeros after the last. */
 function fitted(x: Tensor, dims: Tensor): Tensor {
-  const n = reshape(prod(dims), [1]), missing = maximum(sub(n, reshape(size(x), [1])), 0);
+  const n = reshape(product(dims), [1]), missing = maximum(sub(n, reshape(size(x), [1])), 0);
   const all = concat([reshape(x, [-1]), zerosOf(missing, x.dtype)]);
   return reshape(apply1(lookupOp("Slice")!, [all, intVector([0]), n]), dims);
 }
@@ -157,7 +161,7 @@ export const PARTS: Readonly<Record<string, Expansion>> = {
       ...axes(b, before),
       ...axes(b + before + own, rank - a - 1),
     ]);
-    const extent = at(dims, a), batches = reshape(prod(part(dims, 0, b)), [1]);
+    const extent = at(dims, a), batches = reshape(product(part(dims, 0, b)), [1]);
     let numbers = cast(indices, "int32");
     if (b > 0) {
       const first = mul(iota(batches), extent);

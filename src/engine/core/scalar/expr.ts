@@ -32,7 +32,7 @@ export type PointwiseExpr = (
   attrs: Readonly<Record<string, unknown>>,
 ) => Expr;
 
-/** What expressions share: they are no numbers, so that `x * x` and `x > 0` are errors and not NaN and false. */
+/** Prototype of expressions: they are no numbers, so that `x * x` and `x > 0` are errors and not NaN and false. */
 const NO_NUMBER: object = {
   [Symbol.toPrimitive](): never {
     throw new TypeError(
