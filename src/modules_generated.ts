@@ -519,6 +519,7 @@ import "./engine/ops/text/text_parts.ts";
 import "./engine/kernels/host/text/number_text.ts";
 import "./engine/ops/text/text_ops.ts";
 import "./engine/ops/text/text_input.ts";
+import "./engine/ops/text/segment_join.ts";
 import "./engine/ops/text/unicode.ts";
 import "./engine/ops/text/code_points.ts";
 import "./engine/kernels/host/ragged.ts";

@@ -1,15 +1,14 @@
-/** Counts, parts and joined strings of rows and segments, which only files have. On the host. */
+/** Counts and parts of rows and segments, which only files have. On the host. */
 import { apply } from "../../engine/core/apply.ts";
 import { defineOp } from "../../engine/core/op.ts";
 import { NdArray, setElement } from "../../engine/core/nd_array.ts";
 import { isBigInt } from "../../engine/core/dtype.ts";
 import { mergeShapes, sizeOf } from "../../engine/core/shape.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
-import { encodeString, joinBytes } from "../../engine/core/text.ts";
 import { concat } from "../../engine/ops/array/join.ts";
 import { hostInts, knownInts, reshape, shape, size } from "../../engine/ops/array/view.ts";
-import { iota, segmentShape, sumInto } from "../../engine/ops/array/segment.ts";
-import { refuse, textsOf } from "../../engine/ops/host/arrays.ts";
+import { iota, sumInto } from "../../engine/ops/array/segment.ts";
+import { refuse } from "../../engine/ops/host/arrays.ts";
 
 /** Throws `InvalidArgumentError` for invalid row splits of this many values. */
 function checkSplits(splits: readonly number[], count: number): void {
@@ -95,23 +94,3 @@ const DynamicPartition = defineOp({
 function parts(rows: Tensor, partitions: Tensor, num_partitions: number): Tensor[] {
   return [...apply(DynamicPartition, [rows, partitions], { num_partitions })];
 }
-
-defineOp({
-  name: "UnsortedSegmentJoin",
-  inputs: ["inputs: string", "segment_ids: Tindices", "num_segments: Tnumsegments"],
-  outputs: ["output: string"],
-  attrs: ['separator: string = ""', "Tindices: index", "Tnumsegments: index = int32"],
-  hostInputs: ["num_segments"],
-  infer: ([x, ids, count]) => [segmentShape(x.shape, ids.shape, knownInts(count)?.[0] ?? null)],
-  grad: null,
-  cpu: ([x, ids], [out], { attrs: { separator } }) => {
-    const list = hostInts(ids), count = out.shape[0], inner = sizeOf(out.shape.slice(1));
-    const texts = textsOf(x), between = encodeString(separator), to = textsOf(out);
-    const found: Uint8Array[][] = Array.from({ length: out.size }, () => []);
-    list.forEach((id, row) => {
-      if (id < 0 || id >= count) refuse(`segment_ids[${row}] = ${id} is not in [0, ${count})`);
-      for (let i = 0; i < inner; i++) found[id * inner + i].push(texts[row * inner + i]);
-    });
-    found.forEach((all, at) => to[at] = joinBytes(all, between));
-  },
-});

@@ -12,7 +12,13 @@ import { raggedRange } from "../host/ragged.ts";
 import { asTensor, shapeOfInput } from "../input.ts";
 import { RaggedTensor } from "../ragged/ragged_tensor.ts";
 import { cumsum } from "../reduce/scan.ts";
-import { errorsOf, UNICODE, unicodeDecode, type UnicodeOptions } from "./code_points.ts";
+import {
+  errorsOf,
+  UNICODE,
+  unicodeDecode,
+  unicodeDecodeWithOffsets,
+  type UnicodeOptions,
+} from "./code_points.ts";
 import { texts } from "./text_input.ts";
 import { StringLength } from "./text_ops.ts";
 import { Substr } from "./text_parts.ts";
@@ -20,6 +26,7 @@ import { UnicodeEncode, UnicodeTranscode } from "./unicode.ts";
 
 const checkUnicode = {
   unicodeSplit: optionCheck<UnicodeOptions>("strings.unicodeSplit", UNICODE),
+  unicodeSplitWithOffsets: optionCheck<UnicodeOptions>("strings.unicodeSplitWithOffsets", UNICODE),
   unicodeTranscode: optionCheck<TranscodeOptions>("strings.unicodeTranscode", {
     ...UNICODE,
     replaceControlCharacters: true,
@@ -59,6 +66,32 @@ export function unicodeSplit(
     return codes instanceof RaggedTensor
       ? RaggedTensor.fromRowSplits(each(codes.values as Tensor, inputEncoding), codes.rowSplits)
       : each(codes, inputEncoding);
+  });
+}
+
+/**
+ * The characters of each string as {@linkcode unicodeSplit} gives them, and the byte at which each begins, int32. Follows TensorFlow
+ * `tf.strings.unicode_split_with_offsets`. Throws as that does.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const [letters, offsets] = tf.strings.unicodeSplitWithOffsets("aéb", "UTF-8") as tf.Tensor[];
+ * console.log(letters.arraySync(), offsets.arraySync()); // ["a", "é", "b"] [0, 1, 3]
+ * ```
+ */
+export function unicodeSplitWithOffsets(
+  input: TensorLike,
+  inputEncoding: string,
+  options: UnicodeOptions = {},
+): [Tensor, Tensor] | [RaggedTensor, RaggedTensor] {
+  checkUnicode.unicodeSplitWithOffsets(options);
+  return compose(() => {
+    const [codes, offsets] = unicodeDecodeWithOffsets(input, inputEncoding, options);
+    const letters = codes instanceof RaggedTensor
+      ? RaggedTensor.fromRowSplits(each(codes.values as Tensor, inputEncoding), codes.rowSplits)
+      : each(codes, inputEncoding);
+    return [letters, offsets] as [Tensor, Tensor];
   });
 }
 

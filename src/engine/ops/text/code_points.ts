@@ -2,6 +2,7 @@
 import { apply, apply1, compose } from "../../core/apply.ts";
 import { optionCheck } from "../../core/arguments.ts";
 import { ValueError } from "../../core/errors.ts";
+import type { OpDef } from "../../core/op.ts";
 import { shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { range } from "../array/ranges.ts";
@@ -10,7 +11,7 @@ import { castInput, shapeOfInput, toIndexInput } from "../input.ts";
 import { mul } from "../pointwise/arithmetic.ts";
 import { RaggedTensor } from "../ragged/ragged_tensor.ts";
 import { texts } from "./text_input.ts";
-import { UnicodeDecode, UnicodeEncode } from "./unicode.ts";
+import { UnicodeDecode, UnicodeDecodeWithOffsets, UnicodeEncode } from "./unicode.ts";
 
 /** Names of the options of {@linkcode UnicodeOptions}. */
 export const UNICODE = { errors: true, replacementChar: true } as const;
@@ -27,6 +28,10 @@ export function errorsOf({ errors = "replace" }: UnicodeOptions, fn: string): st
 
 const checkUnicode = {
   unicodeDecode: optionCheck<UnicodeOptions>("strings.unicodeDecode", UNICODE),
+  unicodeDecodeWithOffsets: optionCheck<UnicodeOptions>(
+    "strings.unicodeDecodeWithOffsets",
+    UNICODE,
+  ),
   unicodeEncode: optionCheck<UnicodeOptions>("strings.unicodeEncode", UNICODE),
 };
 
@@ -54,21 +59,54 @@ export function unicodeDecode(
   options: UnicodeOptions = {},
 ): Tensor | RaggedTensor {
   checkUnicode.unicodeDecode(options);
-  const { replacementChar = 65533 } = options, errors = errorsOf(options, "unicodeDecode");
+  return decoded(UnicodeDecode, input, inputEncoding, { ...options, fn: "unicodeDecode" })[0];
+}
+
+/**
+ * The code points of each string as {@linkcode unicodeDecode} gives them, and the byte at which each begins; int32. TensorFlow op
+ * `UnicodeDecodeWithOffsets`. Throws as that does.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const [codes, offsets] = tf.strings.unicodeDecodeWithOffsets("aéb", "UTF-8") as tf.Tensor[];
+ * console.log(codes.arraySync(), offsets.arraySync()); // [97, 233, 98] [0, 1, 3]
+ * ```
+ */
+export function unicodeDecodeWithOffsets(
+  input: TensorLike,
+  inputEncoding: string,
+  options: UnicodeOptions = {},
+): [Tensor, Tensor] | [RaggedTensor, RaggedTensor] {
+  checkUnicode.unicodeDecodeWithOffsets(options);
+  const own = { ...options, fn: "unicodeDecodeWithOffsets" };
+  const [codes, offsets] = decoded(UnicodeDecodeWithOffsets, input, inputEncoding, own);
+  return [codes, offsets] as [Tensor, Tensor];
+}
+
+/** Returns what an op that decodes gives beside the splits, as int32. */
+function decoded(
+  op: OpDef,
+  input: TensorLike,
+  inputEncoding: string,
+  options: UnicodeOptions & { readonly fn: string },
+): (Tensor | RaggedTensor)[] {
+  const { replacementChar = 65533, fn } = options, errors = errorsOf(options, fn);
   return compose(() => {
-    const given = texts(input, "unicodeDecode"), known = shapeOfInput(given);
+    const given = texts(input, fn), known = shapeOfInput(given);
     if (known === null || known.length > 1) {
       throw new ValueError(
         `Cannot decode strings of shape ${shapeText(known)}: wanted a scalar or a vector`,
       );
     }
-    const [splits, codes] = apply(UnicodeDecode, [given], {
+    const [splits, ...parts] = apply(op, [given], {
       input_encoding: inputEncoding,
       errors,
       replacement_char: replacementChar,
       Tsplits: "int32",
     });
-    return known.length === 0 ? codes : RaggedTensor.fromRowSplits(codes, splits);
+    const own = parts.map((part) => castInput(part, "int32") as Tensor);
+    return known.length === 0 ? own : own.map((part) => RaggedTensor.fromRowSplits(part, splits));
   });
 }
 

@@ -13,7 +13,12 @@ import { slice } from "../array/slice.ts";
 import { reshape } from "../array/view.ts";
 import { asTensor, shapeOfInput, toIndexInput, toInput } from "../input.ts";
 import { RaggedTensor } from "../ragged/ragged_tensor.ts";
-import { DecodeBase64, EncodeBase64, StringToHashBucketStrong } from "./text_codes.ts";
+import {
+  DecodeBase64,
+  EncodeBase64,
+  StringToHashBucket,
+  StringToHashBucketStrong,
+} from "./text_codes.ts";
 import { ReduceJoin, Substr } from "./text_parts.ts";
 import {
   AsString,
@@ -299,13 +304,32 @@ export function toHashBucketStrong(
   if (!Array.isArray(key) || key.length !== 2 || !key.every(isWhole)) {
     throw wrongArgument(key, "key", "strings.toHashBucketStrong", "two whole numbers");
   }
-  if (!(Number.isInteger(numBuckets) && numBuckets > 0)) {
-    throw new ValueError(
-      `Cannot hash into ${numBuckets} buckets: Number of buckets must be at least 1`,
-    );
-  }
+  wantBuckets(numBuckets);
   const attrs = { num_buckets: numBuckets, key };
   return cast(map(StringToHashBucketStrong, input, "toHashBucketStrong", attrs), "int32");
+}
+
+/**
+ * A number below `numBuckets` for each string, by the hash of TensorFlow 1, which may change between its builds; int32. TensorFlow op
+ * `StringToHashBucket`. Throws `ValueError` for no buckets.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(await tf.strings.toHashBucket(["Hello", "TensorFlow"], 3).array()); // [2, 0]
+ * ```
+ */
+export function toHashBucket(input: TensorLike, numBuckets: number): Tensor {
+  wantBuckets(numBuckets);
+  return cast(map(StringToHashBucket, input, "toHashBucket", { num_buckets: numBuckets }), "int32");
+}
+
+/** Throws `ValueError` for a number of buckets below 1. */
+function wantBuckets(numBuckets: number): void {
+  if (Number.isInteger(numBuckets) && numBuckets > 0) return;
+  throw new ValueError(
+    `Cannot hash into ${String(numBuckets)} buckets: Number of buckets must be at least 1`,
+  );
 }
 
 /** Each string of bytes in web-safe base64. TensorFlow op `EncodeBase64`. */
@@ -351,5 +375,17 @@ export function ngrams(
   });
 }
 
-export { unicodeDecode, unicodeEncode, type UnicodeOptions } from "./code_points.ts";
-export { bytesSplit, type TranscodeOptions, unicodeSplit, unicodeTranscode } from "./characters.ts";
+export { unsortedSegmentJoin } from "./segment_join.ts";
+export {
+  unicodeDecode,
+  unicodeDecodeWithOffsets,
+  unicodeEncode,
+  type UnicodeOptions,
+} from "./code_points.ts";
+export {
+  bytesSplit,
+  type TranscodeOptions,
+  unicodeSplit,
+  unicodeSplitWithOffsets,
+  unicodeTranscode,
+} from "./characters.ts";

@@ -51,7 +51,7 @@ export const DecodeBase64: OpDef = defineStringMap("DecodeBase64", {}, () => dec
 
 const BUCKETS = "num_buckets: int >= 1";
 
-defineStringMap(
+export const StringToHashBucket: OpDef = defineStringMap(
   "StringToHashBucket",
   { inputs: ["string_tensor: string"], output: "int64", attrs: [BUCKETS] },
   ({ num_buckets }) => (s) => hash64(s) % BigInt(num_buckets),

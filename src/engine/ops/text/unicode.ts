@@ -130,7 +130,7 @@ function defineDecode(name: string, hasOffsets: boolean): OpDef {
 }
 
 export const UnicodeDecode: OpDef = defineDecode("UnicodeDecode", false);
-defineDecode("UnicodeDecodeWithOffsets", true);
+export const UnicodeDecodeWithOffsets: OpDef = defineDecode("UnicodeDecodeWithOffsets", true);
 
 /** Reads a string's characters, where invalid bytes are replaced, left out or refused. */
 function codesOf(text: Uint8Array, decode: Decode, attrs: Attrs): [code: number, start: number][] {
