@@ -12,7 +12,7 @@ testOnDevices("strings.toHashBucket hashes as TensorFlow 1 did", async () => {
   assertEquals(await strings.toHashBucket(words, 1000).array(), wanted);
   const spec = [new tf.TensorSpec([null], "string")];
   const compiled = tf.function((x) => strings.toHashBucket(x, 1000), { inputSignature: spec });
-  assertEquals(await (compiled(words) as tf.Tensor).array(), wanted);
+  assertEquals(await (compiled(tf.tensor(words)) as tf.Tensor).array(), wanted);
   assertEquals(strings.toHashBucket("a", 5).dtype, "int32");
 });
 
@@ -43,7 +43,10 @@ testOnDevices("strings.unsortedSegmentJoin", async () => {
   const compiled = tf.function((x, ids) => strings.unsortedSegmentJoin(x, ids, 3, "-"), {
     inputSignature: spec,
   });
-  assertEquals(await (compiled(pairs, tf.cast([1, 0, 1], "int32")) as tf.Tensor).array(), wanted);
+  assertEquals(
+    await (compiled(tf.tensor(pairs), tf.cast([1, 0, 1], "int32")) as tf.Tensor).array(),
+    wanted,
+  );
   assertEquals(await strings.unsortedSegmentJoin(["a", "b"], [0, 0], 1).array(), ["ab"]);
   const graph = new tf.Graph();
   const y = graph.asDefault(() => strings.unsortedSegmentJoin(["a", "b"], [0, 0], 1, " "));
