@@ -34,7 +34,7 @@ const PAGE: Readonly<Record<string, Limits>> = {
   mlp_webgpu: { first: 92, whole: 152, loads: ["adapter", "webgpu_device"] },
   ort: { first: 322, whole: 362, loads: ["vectors"] },
   ort_webgpu: { first: 322, whole: 414, loads: ["adapter", "webgpu_device", "window_kernels"] },
-  all: { first: 311, whole: 398, loads: ALL_CPU },
+  all: { first: 316, whole: 407, loads: ALL_CPU },
 };
 
 let home = "";
