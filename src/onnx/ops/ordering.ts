@@ -46,7 +46,7 @@ export function unique(
   const ones = tf.onesLike(inverse);
   const numbers = tf.range(0, tf.reshape(total, []), 1, "int32");
   const counts = put1("UnsortedSegmentSum", [ones, inverse, found]);
-  const first = put1("UnsortedSegmentMin", [numbers, inverse, found]);
+  const first = tf.unsortedSegmentMin(numbers, inverse, found);
   if (!isSorted) return [y, counted(first), counted(inverse), counted(counts)];
   let order: Tensor;
   if (rank === 1) order = tf.argsort(to(y, y.dtype === "bfloat16" ? "float32" : y.dtype));

@@ -42,7 +42,7 @@ function einsum(n: NodeCall): Tensor {
 }
 
 export const PRODUCTS: readonly OpEntry[] = [
-  op("Det", 11, unary(tf.linalg.det)),
+  op("Det", 11, unary(tf.det)),
   op("Einsum", 12, einsum),
   op("Gemm", 1, gemm),
   op("MatMul", 1, multiplied),

@@ -184,7 +184,7 @@ function asImages(n: NodeCall, plans: readonly AxisPlan[], mixing: Mixing): Rule
   const extents = [2, 3].map((axis) => plans.find((p) => p.axis === axis)?.to ?? n.dims(0)[axis]);
   if (extents.includes(null)) return null;
   return Value.channelsLast(
-    tf.image.resizeBilinear(n.last(0), extents as number[], isAligned, isHalf),
+    tf.resizeBilinear(n.last(0), extents as number[], isAligned, isHalf),
   );
 }
 
@@ -227,7 +227,7 @@ function asOpenImages(n: NodeCall, mixing: Mixing): RuleOutput {
     size = vectorOf(entries.slice(first), (i) => elementOf(n.index(3), i + first));
   }
   const isHalf = place === "half_pixel";
-  const resize = mode === "linear" ? tf.image.resizeBilinear : tf.image.resizeNearestNeighbor;
+  const resize = mode === "linear" ? tf.resizeBilinear : tf.resizeNearestNeighbor;
   return Value.channelsLast(resize(x, size, place === "align_corners", isHalf));
 }
 

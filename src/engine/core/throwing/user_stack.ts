@@ -22,10 +22,10 @@ export function userFrames(stack = ""): string {
 }
 
 /** Runs `fn` with stacks long enough to reach the user's line from below the library's. */
-export function withLongStacks<R>(fn: () => R): R {
+export function withLongStacks<R>(fn: () => R, frames = 40): R {
   // V8's limit; other engines ignore it. With frozen intrinsics it stays as it is.
   const before = (Error as { stackTraceLimit?: number }).stackTraceLimit;
-  Reflect.set(Error, "stackTraceLimit", 100);
+  Reflect.set(Error, "stackTraceLimit", frames);
   try {
     return fn();
   } finally {
@@ -50,7 +50,7 @@ export function beginAtCaller(error: Error): void {
   // The error's own stack has ten frames in V8, which may all be this library's.
   const captured = { name: "", message: "", stack: "" };
   if (captureStackTrace === undefined) captured.stack = stackOf(error);
-  else withLongStacks(() => captureStackTrace(captured));
+  else withLongStacks(() => captureStackTrace(captured), 100);
   showFrames(error, captured);
   filtered.add(error);
 }

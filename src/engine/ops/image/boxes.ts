@@ -80,7 +80,8 @@ function defineSuppression(version: 3 | 4 | 5): OpDef {
   });
 }
 
-const NonMaxSuppressionV3 = defineSuppression(3);
+/** Suppresses boxes that overlap better ones, at most a number of them. */
+export const NonMaxSuppressionV3: OpDef = defineSuppression(3);
 const NonMaxSuppressionV4 = defineSuppression(4);
 const NonMaxSuppressionV5 = defineSuppression(5);
 

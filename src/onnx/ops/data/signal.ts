@@ -105,7 +105,7 @@ function stft(n: NodeCall): Tensor {
   const source = wide(n.x(0)), x = shape.length === 2 ? tf.expandDims(source, 2) : source;
   const window = n.has(2) ? to(n.x(2), source.dtype) : null;
   const framed = (part: Tensor): Tensor => {
-    const frames = tf.signal.frame(part, length, step);
+    const frames = tf.frame(part, length, step);
     return window === null ? frames : tf.mul(frames, window);
   };
   if (isHalf) {

@@ -77,7 +77,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
 /** Ops of onnxruntime alone. */
 export const CONTRIB: readonly OpEntry[] = [
   op("CDist", 1, distances, MICROSOFT),
-  op("Inverse", 1, unary(tf.linalg.inv), MICROSOFT),
+  op("Inverse", 1, unary(tf.inv), MICROSOFT),
   op("NGramRepeatBlock", 1, blockRepeats, MICROSOFT),
   op("Unique", 1, (n) => {
     const [values, , inverse, counts] = unique(n, false);

@@ -82,7 +82,8 @@ function cellOf({ cell }: Attrs): RecurrentCell {
 function composed(weights: Tensor, own: Tensor | null, attrs: Attrs): Cell {
   const cell = cellOf(attrs), [gates] = SIZES[cell], size = weights.staticShape![0]! / gates;
   const init = { size, hidden: hiddenProducts(weights, size, gates), clip: (x: Tensor) => x };
-  const { sigmoid, tanh } = tf;
+  // Not taken out of `tf` together: bundlers would keep all of it.
+  const sigmoid = tf.sigmoid, tanh = tf.tanh;
   switch (cell) {
     case "lstm":
       return lstmCell({ ...init, activations: [sigmoid, tanh, tanh] });
