@@ -14,15 +14,18 @@ const HOME =
 /** Frames of the engine, and of the code that a package holds for its workers. */
 const NOBODYS = /\((<anonymous>|native)\)|ext:|weft_worker\.js/;
 
+/** Frames among which the user's line is as a rule, and those that are searched where it is not. */
+const FEW_FRAMES = 40, MOST_FRAMES = 100;
+
 /** Returns the frames of a stack text that are not this library's, one a line; all of them where no other is left. */
 export function userFrames(stack = ""): string {
-  const frames = framesOf(stack);
-  const theirs = frames.filter(isUsers);
+  const frames = framesOf(stack), near = frames.slice(0, FEW_FRAMES).filter(isUsers);
+  const theirs = near.length > 0 ? near : frames.filter(isUsers);
   return (theirs.length > 0 ? theirs : frames).join("\n");
 }
 
 /** Runs `fn` with stacks long enough to reach the user's line from below the library's. */
-export function withLongStacks<R>(fn: () => R, frames = 40): R {
+export function withLongStacks<R>(fn: () => R, frames = FEW_FRAMES): R {
   // V8's limit; other engines ignore it. With frozen intrinsics it stays as it is.
   const before = (Error as { stackTraceLimit?: number }).stackTraceLimit;
   Reflect.set(Error, "stackTraceLimit", frames);
@@ -50,7 +53,7 @@ export function beginAtCaller(error: Error): void {
   // The error's own stack has ten frames in V8, which may all be this library's.
   const captured = { name: "", message: "", stack: "" };
   if (captureStackTrace === undefined) captured.stack = stackOf(error);
-  else withLongStacks(() => captureStackTrace(captured), 100);
+  else withLongStacks(() => captureStackTrace(captured), MOST_FRAMES);
   showFrames(error, captured);
   filtered.add(error);
 }
