@@ -25,7 +25,7 @@ export function userFrames(stack = ""): string {
 }
 
 /** Runs `fn` with stacks long enough to reach the user's line from below the library's. */
-export function withLongStacks<R>(fn: () => R, frames = FEW_FRAMES): R {
+export function withLongStacks<R>(fn: () => R, frames: number = FEW_FRAMES): R {
   // V8's limit; other engines ignore it. With frozen intrinsics it stays as it is.
   const before = (Error as { stackTraceLimit?: number }).stackTraceLimit;
   Reflect.set(Error, "stackTraceLimit", frames);
