@@ -1,20 +1,21 @@
 /** Weft's ops without a public function, and small helpers of rules. Modules of ops that rules and passes name alone are loaded here. */
-import "../../engine/ops/text/text_ops.ts";
 import "../../tensorflow/ops/bits.ts";
 import "../../tensorflow/ops/scatter_fold.ts";
 import { apply, apply1, type OpInput } from "../../engine/core/apply.ts";
 import { type DType, DTYPES } from "../../engine/core/dtype.ts";
 import { type Attrs, lookupOp, type OpDef } from "../../engine/core/op.ts";
-import { NonMaxSuppressionV3 } from "../../engine/ops/image/boxes.ts";
-import { QuantizedMatMul } from "../../engine/ops/quantised/matmul.ts";
-import { FusedAttention, FusedAttentionGradient } from "../../engine/ops/rows/attention.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { NodeCall } from "../build/node_call.ts";
 import type { Rule } from "../build/rule.ts";
 import * as tf from "../build/tf.ts";
 
 /** Ops that rules name, or passes make where their modules are loaded: as values, a bundler keeps them for models, and pages without any leave them out. */
-const MADE = [FusedAttention, FusedAttentionGradient, NonMaxSuppressionV3, QuantizedMatMul];
+const MADE = [
+  tf.FusedAttention,
+  tf.FusedAttentionGradient,
+  tf.NonMaxSuppressionV3,
+  tf.QuantizedMatMul,
+];
 
 function opNamed(op: string): OpDef {
   return lookupOp(op) ?? MADE.find(({ name }) => name === op)!;
