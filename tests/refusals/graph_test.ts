@@ -12,7 +12,7 @@ const REFUSALS: readonly [call: (x: Any, g: tf.Graph) => unknown, kind: Kind, sa
   [
     (x) => x.arraySync(),
     tf.OperatorNotAllowedInGraphError,
-    "Cannot call arraySync() of <tf.Tensor 'x:0' float32[]>: it is a symbolic tensor and has",
+    "Cannot call arraySync() of <tf.Tensor 'x:0' float32[]>: it is symbolic, so it has no value",
   ],
   [
     (x) => x.ndarraySync(),
@@ -22,17 +22,17 @@ const REFUSALS: readonly [call: (x: Any, g: tf.Graph) => unknown, kind: Kind, sa
   [
     (x) => x.item(),
     tf.OperatorNotAllowedInGraphError,
-    "Cannot call item() of <tf.Tensor 'x:0' float32[]>: it is a symbolic tensor and has no",
+    "Cannot call item() of <tf.Tensor 'x:0' float32[]>: it is symbolic, so it has no value",
   ],
   [
     (x) => x.dataSync(),
     tf.OperatorNotAllowedInGraphError,
-    "Cannot call dataSync() of <tf.Tensor 'x:0' float32[]>: it is a symbolic tensor and has",
+    "Cannot call dataSync() of <tf.Tensor 'x:0' float32[]>: it is symbolic, so it has no value",
   ],
   [
     (x) => x.array(),
     tf.OperatorNotAllowedInGraphError,
-    "Cannot call array() of <tf.Tensor 'x:0' float32[]>: it is a symbolic tensor and has no",
+    "Cannot call array() of <tf.Tensor 'x:0' float32[]>: it is symbolic, so it has no value",
   ],
   [
     (_, g) => g.getOperationByName("x:0"),
