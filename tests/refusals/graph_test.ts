@@ -17,7 +17,7 @@ const REFUSALS: readonly [call: (x: Any, g: tf.Graph) => unknown, kind: Kind, sa
   [
     (x) => x.ndarraySync(),
     tf.OperatorNotAllowedInGraphError,
-    "Cannot call ndarraySync() of <tf.Tensor 'x:0' float32[]>: it is a symbolic tensor and",
+    "Cannot call ndarraySync() of <tf.Tensor 'x:0' float32[]>: it is symbolic, so it has no value",
   ],
   [
     (x) => x.item(),
