@@ -86,6 +86,7 @@ function sample(type: ValueType, name: string, make: Instruction): Value {
   }
   if (name === "select") return make(of(type), of(type), of(type));
   if (name === "ofBits") return make(of(type === "f32" ? "i32" : type));
+  if (name === "relaxedDot") return make(of("i8x16"), of("i8x16"), of(type));
   if (name === "relaxedMadd") return make(of(type), of(type), of(type));
   if (/^(shl|shr|shrU)$/.test(name)) return make(of(type), of("i32"));
   const from = /^of(?:Low|High)?([FIU]\d+)/.exec(name)?.[1];
