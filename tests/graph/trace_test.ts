@@ -156,7 +156,7 @@ testOnDevices("metadata counts the call of a body that reads constants alone, on
   await using sess = new tf.Session({ graph });
   for (let i = 0; i < 2; i++) {
     const metadata = {};
-    assertEquals((await sess.run(y, { metadata })).toArray(), [2, 4]);
+    assertEquals((await sess.run(y, { metadata }) as tf.NdArray).toArray(), [2, 4]);
     calls.push((metadata as tf.RunMetadata).hostCalls);
   }
   assertEquals(calls, [1, 0]);
