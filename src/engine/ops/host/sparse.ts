@@ -1,4 +1,4 @@
-/** The namespace `tf.sparse`: ops on tensors given by indices and values. They run on the host. */
+/** The namespace `tf.sparse` of TensorFlow.js: ops on tensors given by indices and values. They run on the host. */
 import { apply } from "../../core/apply.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
 import { defineOp } from "../../core/op.ts";
@@ -11,6 +11,8 @@ import { gather, indexInput } from "../array/gather.ts";
 import { castInput, toInput, wantArgument } from "../input.ts";
 import { sub } from "../pointwise/arithmetic.ts";
 import { sum } from "../reduce/reduce.ts";
+
+export { sparseSegmentMean, sparseSegmentSum } from "./sparse_segments.ts";
 
 const SparseFillEmptyRows = defineOp({
   name: "SparseFillEmptyRows",
