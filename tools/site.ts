@@ -29,10 +29,12 @@ const ENTRIES = [
   ...["reading/reference", "reading/ops", "models/models", "models/models_worker", "home/index"],
 ];
 
-/** Modules in which ops of texts, systems, files and debugging are found, and by which graphs write themselves. */
+/** Modules in which ops of texts, systems, sparse tensors, files, special functions and debugging are found, and by which graphs write themselves. */
 const UNUSED = RegExp(
   "/graph_def/graph_def\\.ts$|/engine/ops/(text|signal)/|/library/(io|debugging)/" +
-    "|/engine/ops/linalg/(decompositions|matrix_functions|solve|tridiagonal)\\.ts$",
+    "|/engine/ops/linalg/(decompositions|matrix_functions|solve|tridiagonal)\\.ts$" +
+    "|/engine/ops/pointwise/(bessel|incomplete|integrals|next_after)\\.ts$" +
+    "|/engine/ops/(ragged/sparse_(count|cross|folds|makers|moves|rows)|host/sparse_segments)\\.ts$",
 );
 
 /**
