@@ -99,7 +99,9 @@ function rewriteImports(path: string, source: string): { text: string; imports: 
 
 /** Gives a file types of WebGPU of its own: those of the type libraries in use where these have them, as TypeScript's has from 6.0 on. */
 function withGpuTypes(text: string): string {
-  const used = ["GPUBuffer", "GPUDevice"].filter((name) => new RegExp(`\\b${name}\\b`).test(text));
+  const used = ["GPUAdapter", "GPUBuffer", "GPUDevice"].filter((name) =>
+    new RegExp(`\\b${name}\\b`).test(text)
+  );
   const types = used.map((name) =>
     `type ${name} = typeof globalThis extends { ${name}: { prototype: infer T } } ? T : object;\n`
   );
