@@ -148,3 +148,39 @@ Deno.test("a matrix of levels that a plan also reads as numbers is multiplied as
   got!.forEach((v, i) => assert(Math.abs(Number(v) - Number(by![i])) < 1e-3));
   m.dispose();
 });
+
+Deno.test("whole numbers times levels are joined with masks, integers and rows", async () => {
+  await tf.setBackend("cpu");
+  const [k, n, rows] = [320, 440, 70], q = quantised("int8", k * n, n, 0);
+  const m = await loadOnnx(model({
+    nodes: [
+      node("DequantizeLinear", q.names, ["w"], { axis: 1n }),
+      node("MatMul", ["x", "w"], ["y"]),
+    ],
+    inputs: [value("x", "float32", ["b", k])],
+    outputs: [value("y", "float32", ["b", n])],
+    initialisers: [tensor("q", [k, n], q.levels), ...q.initialisers],
+  }));
+  const w = tf.tensor(meant(q, (i) => i % n), [k, n]) as tf.Tensor2D;
+  const x = tf.floor(tf.mul(sines(rows, k), 100)) as tf.Tensor2D;
+  const mask = tf.greater(sines(rows, n), 0), column = tf.greater(sines(rows, 1), 0);
+  const whole = tf.cast(tf.mul(sines(rows, n), 9), "int32"), row = sines(n);
+  const joins: readonly ((y: tf.Tensor) => tf.Tensor)[] = [
+    (y) => tf.where(mask, y, 0),
+    (y) => tf.mul(y, tf.cast(whole, "float32")),
+    (y) => tf.relu(tf.add(tf.where(column, y, tf.neg(y)), row)),
+    (y) => tf.cast(tf.logicalAnd(mask, tf.greater(y, 0)), "int32"),
+    (y) => tf.cast(tf.add(y, tf.cast(whole, "float32")), "float16"),
+  ];
+  for (const join of joins) {
+    const f = tf.function((x: tf.Tensor) => join((m.call({ x }) as Record<string, tf.Tensor>).y!));
+    const found = await (f(x) as tf.Tensor).data(), wanted = await join(tf.matMul(x, w)).data();
+    const most = Math.max(...wanted.map(Math.abs));
+    const far = Math.max(...Array.from(found, (v, i) => Math.abs(Number(v) - wanted[i]!)));
+    assert(
+      far <= (join === joins.at(-1) ? 1e-3 : 1e-5) * most,
+      `${joins.indexOf(join)}: ${far} of ${most}`,
+    );
+  }
+  m.dispose();
+});
