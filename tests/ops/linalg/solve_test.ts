@@ -14,7 +14,10 @@ function close(received: tf.Tensor, wanted: tf.TensorLike, tolerance = 1e-4): vo
 
 /** Matrices that are far from singular. */
 function solid(seed: number, ...shape: number[]): tf.Tensor {
-  return tf.add(tf.tensor(noise("float32", shape, seed)), tf.mul(tf.eye(shape.at(-1)!), 4));
+  return tf.add(
+    tf.tensor(noise("float32", shape, seed)),
+    tf.mul(tf.eye(shape.at(-2)!, shape.at(-1)!), 4),
+  );
 }
 
 testOnDevices("inv() undoes the product with each matrix of a batch, or with its transpose", () => {
@@ -104,6 +107,47 @@ testOnDevices(
     close(tf.tensor(d), [16]);
     close(tf.tensor(dd), [[[5, -2], [-2, 4]]]);
     close(tf.tensor(dy), tf.grad((x) => tf.sum(linalg.inv(x)))(tf.tensor(x)));
+  },
+);
+
+testOnDevices(
+  "least squares of extents that only a run knows have the gradients of known ones, of any order",
+  async () => {
+    const shapes: readonly (readonly [number[], number[]])[] = [
+      [[4, 2], [4, 3]],
+      [[2, 4], [2, 3]],
+      [[3, 3], [3, 1]],
+      [[2, 2, 3], [2, 2, 2]],
+    ];
+    const ways = [[0.5, true], [0, true], [0, false]] as const;
+    for (const [i, [of, right]] of shapes.entries()) {
+      const a = solid(20 + i, ...of), b = tf.tensor(noise("float32", right, 30 + i));
+      for (const [l2, fast] of i < 2 ? ways : ways.slice(1, 2)) {
+        const loss = (a: tf.Tensor, b: tf.Tensor): tf.Tensor =>
+          tf.sum(tf.square(linalg.lstsq(a, b, l2, fast)));
+        const slopes = (a: tf.Tensor, b: tf.Tensor): tf.Tensor[] => tf.grads(loss)([a, b]);
+        const bends = (a: tf.Tensor, b: tf.Tensor): tf.Tensor[] =>
+          tf.grads((a: tf.Tensor, b: tf.Tensor) => tf.sum(tf.square(slopes(a, b)[0]!)))([a, b]);
+        const solved = linalg.lstsq(a, b, l2, fast);
+        const want = [...slopes(a, b), ...bends(a, b), solved];
+        for (const unknown of fast ? [of.map(() => null)] : [null]) {
+          const f = tf.function(
+            (a: tf.Tensor, b: tf.Tensor) => [
+              ...slopes(a, b),
+              ...bends(a, b),
+              linalg.lstsq(a, b, l2, fast),
+            ],
+            { inputSignature: [tf.TensorSpec(unknown), tf.TensorSpec(unknown)] },
+          );
+          const have = await f.async(a, b);
+          want.forEach((w, k) => {
+            const far = tf.max(tf.abs(tf.sub(have[k]!, w))).item() /
+              (1 + tf.max(tf.abs(w)).item());
+            assert(far < 1e-3, `${of} ${l2} ${fast} ${k}: ${far}`);
+          });
+        }
+      }
+    }
   },
 );
 

@@ -3,16 +3,21 @@
  * Eliminations run on the host, with sums in float64.
  */
 import { apply, apply1, type OpInput } from "../../core/apply.ts";
-import { UnimplementedError, ValueError } from "../../core/errors.ts";
+import { ValueError } from "../../core/errors.ts";
 import { defineOp } from "../../core/op.ts";
 import { mergeShapes, type PartialShape, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { choleskyCpu, determinantCpu, solveCpu } from "../../kernels/host/linalg/solve.ts";
 import { cast } from "../array/cast.ts";
+import { gather } from "../array/gather.ts";
 import { eye } from "../array/ranges.ts";
-import { expandDims } from "../array/view.ts";
+import { expandDims, rank, shape } from "../array/view.ts";
 import { asTensor, shapeOfInput, toFloatInput, toInput, toMatchingInputs } from "../input.ts";
 import { add, mul, neg, sub } from "../pointwise/arithmetic.ts";
+import { less } from "../pointwise/compare.ts";
+import { logicalNot } from "../pointwise/logical.ts";
+import { where } from "../pointwise/select.ts";
+import { diagPart, setDiag } from "./diagonals.ts";
 import { bandPart, flip, qr, triangularSolve } from "./linalg.ts";
 import { matMul } from "./matmul.ts";
 
@@ -154,6 +159,25 @@ function byNormalEquations(a: Tensor, b: Tensor, l2: OpInput, wide: boolean): Te
     : choleskySolve(factor, matMul(a, b, true));
 }
 
+/**
+ * Solves least squares of matrices of which only a run knows if they are wide: both normal equations, of which the one that does not hold is
+ * made solvable and dropped. Gradients are made of it.
+ */
+function byBothEquations(a: Tensor, b: Tensor, l2: OpInput | null): Tensor {
+  const [rows, columns] = [2, 1].map((back) => gather(shape(a), sub(rank(a), back)));
+  const isWide = less(rows!, columns!);
+  const [tall, wide] = [isWide, logicalNot(isWide)].map((isOther, i) => {
+    const gram = i === 1 ? matMul(a, a, false, true) : matMul(a, a, true);
+    const other = cast(isOther, a.dtype);
+    const more = l2 === null ? other : add(cast(asTensor(l2), a.dtype), other);
+    const factor = cholesky(setDiag(gram, add(diagPart(gram), more)));
+    return i === 1
+      ? matMul(a, choleskySolve(factor, b), true)
+      : choleskySolve(factor, matMul(a, b, true));
+  });
+  return where(isWide, wide!, tall!);
+}
+
 /** Solves least squares by an orthogonal basis, which loses fewer digits. */
 function byQr(a: Tensor, b: Tensor, wide: boolean): Tensor {
   const [q, r] = qr(wide ? flip(a) : a);
@@ -174,12 +198,9 @@ const MatrixSolveLs = defineOp({
   },
   expand: ([matrix, rhs, l2], { fast }) => {
     const [rows, columns] = shapeOfInput(matrix)?.slice(-2) ?? [null, null];
-    if (rows === null || columns === null) {
-      throw new UnimplementedError(
-        "Cannot expand MatrixSolveLs: it is implemented for matrices whose rows and columns are known",
-      );
-    }
-    const a = asTensor(matrix), b = asTensor(rhs), wide = rows < columns;
+    const a = asTensor(matrix), b = asTensor(rhs);
+    if (rows === null || columns === null) return [byBothEquations(a, b, fast ? l2 : null)];
+    const wide = rows < columns;
     return [fast ? byNormalEquations(a, b, l2, wide) : byQr(a, b, wide)];
   },
 });

@@ -11,14 +11,15 @@ import {
 } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { cast } from "../array/cast.ts";
-import { gather, gatherND } from "../array/gather.ts";
+import { gather } from "../array/gather.ts";
 import { iota, sumInto } from "../array/segment.ts";
 import { hostInts, reshape, shape as shapeOf } from "../array/view.ts";
 import { refuse, wholeArray } from "../host/arrays.ts";
 import { intScalar } from "../input.ts";
 import { add, mod, mul, sub } from "../pointwise/arithmetic.ts";
 import { equal } from "../pointwise/compare.ts";
-import { any } from "../reduce/reduce.ts";
+import { any, sum } from "../reduce/reduce.ts";
+import { cumprod } from "../reduce/scan.ts";
 
 /** Adds two elements of a dtype. */
 function addElements(x: unknown, y: unknown): unknown {
@@ -271,8 +272,9 @@ export function sumGradient(dy: Tensor, indices: Tensor, dims: Tensor, axes: Ten
   const extents = cast(dims, "int32"), rank = reshape(shapeOf(extents), []);
   const places = reshape(mod(add(axes, rank), rank), [-1, 1]);
   const isGone = cast(any(equal(places, iota(rank)), 0), "int32"), stays = sub(1, isGone);
-  const ones = add(mul(extents, stays), isGone);
-  return gatherND(reshape(dy, ones), mul(cast(indices, "int32"), stays));
+  // Places in the flat sums, as a scalar has no index.
+  const strides = cumprod(add(mul(extents, stays), isGone), 0, true, true);
+  return gather(reshape(dy, [-1]), sum(mul(cast(indices, "int32"), mul(stays, strides)), 1));
 }
 
 /** Sums of entries along axes, as a dense tensor. */
