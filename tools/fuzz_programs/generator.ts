@@ -19,6 +19,7 @@ import {
   PRODUCTS,
   REDUCTIONS,
 } from "./ops_pointwise.ts";
+import { SPARSE } from "./ops_sparse.ts";
 import { READS, WRITES } from "./ops_variables.ts";
 import {
   bodyOf,
@@ -37,6 +38,7 @@ import {
   NEW_SHAPE,
   type Operand,
   operandsOf,
+  SAME,
   type Template,
   type ValueType,
   VARIABLE_CLASSES,
@@ -61,6 +63,7 @@ const FAMILIES: readonly (readonly [readonly Template[], number])[] = [
   [SYSTEMS, 1],
   [MATH, 1],
   [STRINGS, 1],
+  [SPARSE, 2],
 ];
 
 /** All templates. */
@@ -114,7 +117,7 @@ class Generator {
     for (let i = 0; i < 3 * count && this.lines.length < count; i++) this.#draw();
     if (this.lines.length === 0) return null;
     const n = this.inputs.length, at = (id: number): number => (id >= 0 ? id : n - 1 - id);
-    const lines = this.lines.map(({ code, operands }) => ({ code, operands: operands.map(at) }));
+    const lines = this.lines.map((line) => ({ ...line, operands: line.operands.map(at) }));
     const outputs = new Set([n + lines.length - 1]);
     if (first !== null) outputs.add(n);
     for (let k = 0; k < 2; k++) outputs.add(n + random.below(lines.length));
@@ -208,7 +211,8 @@ class Generator {
     if (code === null) return;
     const names = [...named.keys()];
     const text = code.replace(/\$([a-z]\w*)/g, (_, name) => `$${names.indexOf(name)}`);
-    const error = this.#add({ code: text, operands: [...named.values()] });
+    const [first, other] = text.split(SAME), line = { code: first!, operands: [...named.values()] };
+    const error = this.#add(other === undefined ? line : { ...line, other });
     const count = taken.get(template[1]) ?? { taken: 0, refused: 0, error: "" };
     if (error === null) count.taken++;
     else {

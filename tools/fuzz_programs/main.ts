@@ -8,6 +8,7 @@
  *     deno task fuzz programs --faults=1           ends at the first fault (20 if not said)
  *     deno task fuzz programs --list               only names the seeds and modes that fail, and shrinks nothing
  *     deno task fuzz programs --table              also lists the lines that could never be run
+ *     deno task fuzz programs --line=tf.sparse     short programs that begin with the lines of that text, one after the other
  *
  * @module
  */
@@ -16,9 +17,10 @@ import { parseArgs } from "node:util";
 import * as tf from "@weft/weft";
 import { attentionOptions } from "../../src/engine/graph/passes/attention.ts";
 import { type Fault, faultsOf, firstLine } from "./check.ts";
-import { generate, taken } from "./generator.ts";
+import { generate, taken, TEMPLATES } from "./generator.ts";
 import { type Program, programText } from "./program.ts";
 import { kindOf, shrink } from "./shrink.ts";
+import type { Template } from "./templates.ts";
 
 /** Seeds of a day: a million for each. */
 function seedOfToday(): number {
@@ -34,14 +36,16 @@ function keyOf(program: Program, fault: Fault): string {
 /** Reports one seed. */
 async function tell(
   seed: number,
-  { device, seen, list }: {
+  { device, first, seen, list }: {
     readonly device: string;
+    /** The line that the program begins with, null for any. */
+    readonly first: Template | null;
     /** The causes that were told of. */
     readonly seen: Set<string>;
     readonly list: boolean;
   },
 ): Promise<number> {
-  const program = generate(seed);
+  const program = generate(seed, first);
   if (program === null) return 0;
   let faults: Fault[];
   try {
@@ -80,6 +84,7 @@ async function main(args: readonly string[]): Promise<number> {
       minutes: { type: "string", default: "2" },
       device: { type: "string" },
       faults: { type: "string", default: "20" },
+      line: { type: "string" },
       list: { type: "boolean", default: false },
       table: { type: "boolean", default: false },
     },
@@ -94,13 +99,16 @@ async function main(args: readonly string[]): Promise<number> {
     ? ["cpu", "webgpu"]
     : ["cpu"];
   const devices = values.device === undefined ? both : [values.device];
+  const lines = TEMPLATES.filter(([, code]) => code.includes(values.line ?? ""));
+  if (lines.length === 0) throw new Error(`No line has the text "${values.line}"`);
   let told = 0;
   for (const device of devices) {
     await tf.setBackend(device as never);
     const end = performance.now() + Number(values.minutes) * 60e3, seen = new Set<string>();
     let seed = first;
     for (; seed < first + Number(values.count) && performance.now() < end; seed++) {
-      told += await tell(seed, { device, seen, list: values.list });
+      const first = values.line === undefined ? null : lines[seed % lines.length]!;
+      told += await tell(seed, { device, first, seen, list: values.list });
       if (told >= Number(values.faults)) break;
     }
     console.log(`${device}: seeds ${first} to ${seed - 1}, ${told} faults`);

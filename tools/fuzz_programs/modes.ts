@@ -8,7 +8,7 @@ import * as tf from "@weft/weft";
 import { arrayValue, type Value, valuesOf } from "./compare.ts";
 import { datasetModes } from "./dataset_modes.ts";
 import { type Results, withInputs } from "./inputs.ts";
-import { bodyOf, changesVariables, inputArrays, type Program } from "./program.ts";
+import { bodyOf, changesVariables, inOtherWords, inputArrays, type Program } from "./program.ts";
 
 /** A way to run a program. */
 export interface Mode {
@@ -237,7 +237,10 @@ export function modesFor(program: Program, device: string): Mode[] {
     { name, like: "eager", run: run(false) },
     { name: `gradient, ${name}`, like: "gradient", run: run(true) },
   ];
+  const inOther = (g: boolean): Mode["run"] => (program) =>
+    REFERENCES[g ? "gradient" : "eager"](inOtherWords(program) ?? program);
   const all = [
+    ...(inOtherWords(program) === null ? [] : both("other words", inOther)),
     ...both("function", (g) => compiled("known", g)),
     ...both("function of unknown dims", (g) => compiled("unknown dims", g)),
     ...both("function of unknown rank", (g) => compiled("unknown rank", g)),

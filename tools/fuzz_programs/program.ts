@@ -25,6 +25,8 @@ export interface Line {
   readonly code: string;
   /** Numbers of the values it reads. */
   readonly operands: readonly number[];
+  /** Another expression of the same meaning, where the table has one. */
+  readonly other?: string;
 }
 
 /** A program. Its values are numbered, inputs first. */
@@ -59,6 +61,16 @@ export function bodyOf(program: Program): Body {
   const names = program.inputs.map((_, i) => `x${i}`);
   const text = statements(program).join("\n");
   return new Function("tf", ...names, text).bind(null, tf) as Body;
+}
+
+/** The program with each line's other expression in its place, null where no line has one. */
+export function inOtherWords(program: Program): Program | null {
+  if (program.lines.every(({ other }) => other === undefined)) return null;
+  const lines = program.lines.map(({ code, operands, other }) => ({
+    code: other ?? code,
+    operands,
+  }));
+  return { ...program, lines };
 }
 
 function literal(input: Input): string {
@@ -102,6 +114,16 @@ export function programText(program: Program, mode: string, device: string): str
     : mode.includes("dims")
     ? "x.shape.map(() => null)"
     : "x.shape";
+  const other = mode.includes("other words") ? inOtherWords(program) : null;
+  const body = (program: Program): string[] => [
+    `(...[${names.join(", ")}]: any[]): any[] => {`,
+    ...statements(program).map((line) => `  ${line}`),
+    `};`,
+  ];
+  const set = (
+    name: string,
+    [first, ...rest]: string[],
+  ): string[] => [`${name} = ${first}`, ...rest];
   return [
     `// ${mode}, on ${device}`,
     `// deno-lint-ignore-file no-explicit-any`,
@@ -111,24 +133,25 @@ export function programText(program: Program, mode: string, device: string): str
     `const inputs = (): any[] => [`,
     ...program.inputs.map((x) => `  ${literal(x)},`),
     `];`,
-    `const program = (...[${names.join(", ")}]: any[]): any[] => {`,
-    ...statements(program).map((line) => `  ${line}`),
-    `};`,
+    ...set("let program", body(program)),
     ...(mode.startsWith("gradient") ? [GRADIENT] : []),
-    `const f = ${mode.startsWith("gradient") ? "gradient" : "program"};`,
+    `const f = (...xs: any[]): any => ${
+      mode.startsWith("gradient") ? "gradient" : "program"
+    }(...xs);`,
     `const show = (run: any) => {`,
     `  const xs = inputs(), results = run(...xs), variables = xs.filter((x) => x instanceof tf.Variable);`,
     `  for (const t of [...results, ...variables]) console.log(t && [t.dtype, t.shape, t.arraySync()]);`,
     `};`,
     `show(f);`,
+    ...(other === null ? [] : [...set("program", body(other)), `show(f);`]),
     `const specs = inputs().map((x) => tf.TensorSpec(${shape}, x.dtype));`,
-    ...(mode.includes("session") ? [SESSION] : [COMPILED, `show(compiled);`]),
+    ...(other !== null ? [] : mode.includes("session") ? [SESSION] : [COMPILED, `show(compiled);`]),
   ].join("\n");
 }
 
 /** True where a program changes variables: their last values are results, too. */
 export function changesVariables({ lines }: Program): boolean {
-  return lines.some(({ code }) => /\.(assign|scatter)/.test(code));
+  return lines.some(({ code }) => /\.(assign|scatter(?!ND))/.test(code));
 }
 
 /** Returns the part of the program that its outputs need, renumbered. Of unread inputs one may stay. */
@@ -141,9 +164,9 @@ export function pruned(program: Program): Program {
   const numbers = new Map([...needed].sort((a, b) => a - b).map((old, now) => [old, now]));
   return {
     inputs: program.inputs.filter((_, i) => needed.has(i)),
-    lines: program.lines.filter((_, i) => needed.has(n + i)).map(({ code, operands }) => ({
-      code,
-      operands: operands.map((o) => numbers.get(o)!),
+    lines: program.lines.filter((_, i) => needed.has(n + i)).map((line) => ({
+      ...line,
+      operands: line.operands.map((o) => numbers.get(o)!),
     })),
     outputs: program.outputs.map((o) => numbers.get(o)!),
   };

@@ -30,9 +30,9 @@ function without(program: Program, line: number, instead: Input | number): Progr
   };
   return pruned({
     inputs,
-    lines: program.lines.toSpliced(line, 1).map(({ code, operands }) => ({
-      code,
-      operands: operands.map(at),
+    lines: program.lines.toSpliced(line, 1).map((kept) => ({
+      ...kept,
+      operands: kept.operands.map(at),
     })),
     outputs: program.outputs.map(at),
   });

@@ -5,11 +5,15 @@
  * one of x's dtype and shape, and `m:bool~x` a bool that broadcasts to x's shape. The text has `$x` for an operand and `#word(…)` for what is
  * drawn: `#pick(a|b)` one of these texts, `#int(0,3)` a number, `#bool`, `#expr(a, b)` an expression over two values of one shape, and what
  * an operand's shape allows: `#axis(x)`, `#axes(x)`, `#perm(x)`, `#begin(x)`, `#index(x)`, `#paddings(x)`, `#tiles(x)`, `#split(x)`, `#rows(x)`.
+ * `A ≡ B` are two texts of one meaning, in which equal places are filled alike: the program is also run with the second.
  *
  * @module
  */
 
 import type { Random } from "./random.ts";
+
+/** Stands between two texts of one meaning. */
+export const SAME = " ≡ ";
 
 /** Operands, text and how many times as often as others it is drawn. */
 export type Template = readonly [operands: string, code: string, weight?: number];
@@ -167,9 +171,13 @@ export function fillPlaces(
       return expression(random, a, b, 2);
     },
   };
-  const text = code.replace(
-    /#(\w+)(?:\(([^()]*)\))?/g,
-    (_, word: string, given = "") => draw[word]!(given),
-  );
+  const drawn = new Map<string, string>(), isAlike = code.includes(SAME);
+  const text = code.replace(/#(\w+)(?:\(([^()]*)\))?/g, (place, word: string, given = "") => {
+    const known = isAlike ? drawn.get(place) : undefined;
+    if (known !== undefined) return known;
+    const made = draw[word]!(given);
+    drawn.set(place, made);
+    return made;
+  });
   return possible ? text : null;
 }

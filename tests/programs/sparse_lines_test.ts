@@ -1,0 +1,33 @@
+/** Lines with sparse tensors give the same in every mode, and the same as what stands beside them without sparse tensors. */
+import { assert, assertEquals } from "@std/assert";
+import { faultsOf } from "../../tools/fuzz_programs/check.ts";
+import { generate } from "../../tools/fuzz_programs/generator.ts";
+import { modesFor } from "../../tools/fuzz_programs/modes.ts";
+import { SPARSE } from "../../tools/fuzz_programs/ops_sparse.ts";
+import { inOtherWords } from "../../tools/fuzz_programs/program.ts";
+import { testOnDevices } from "../devices.ts";
+import { effort } from "../effort.ts";
+
+SPARSE.forEach((template, i) => {
+  testOnDevices(`a program of sparse line ${i}, ${template[1].slice(0, 60)},`, async (device) => {
+    for (let seed = 1; seed <= effort(1, 8); seed++) {
+      const program = generate(seed, template);
+      assert(program !== null, "no such program can be run");
+      assertEquals(await faultsOf(program, device), [], JSON.stringify(program));
+    }
+  });
+});
+
+testOnDevices(
+  "a line that means something else than the one beside it is a fault",
+  async (device) => {
+    const line = { code: "tf.square($0)", operands: [0], other: "tf.abs($0)" };
+    const inputs = [{ dtype: "float32" as const, shape: [2], data: [3, -1] }];
+    const program = { inputs, lines: [line], outputs: [1] };
+    const modes = (await faultsOf(program, device)).map((fault) => fault.mode);
+    assertEquals(modes, ["other words", "gradient, other words"]);
+    const plain = { ...program, lines: [{ code: line.code, operands: [0] }] };
+    assertEquals(inOtherWords(plain), null);
+    assert(!modesFor(plain, device).some(({ name }) => name.includes("other words")));
+  },
+);
