@@ -133,11 +133,16 @@ Deno.test("a process of mutants says which file it cannot load and in which test
     const none: Learnt = { usual: {}, reached: {} };
     const run = async (
       text: string,
-      { leftOut = [], learnt = none }: { leftOut?: readonly string[]; learnt?: Learnt } = {},
+      { leftOut = [], learnt = none, fromStart = false }: {
+        leftOut?: readonly string[];
+        learnt?: Learnt;
+        fromStart?: boolean;
+      } = {},
     ): Promise<string[]> => {
       await Deno.writeTextFile(`${folder}/a_test.ts`, text);
       const task = {
-        ...{ files: [`file://${folder}/a_test.ts`], mutants: [], fromStart: false, tests: null },
+        ...{ files: [`file://${folder}/a_test.ts`], mutants: fromStart ? [0] : [] },
+        ...{ fromStart, tests: null },
         ...{ leftOut, learnt, budgetMs: 1e3 },
       };
       await Deno.writeTextFile(`${folder}/task.json`, JSON.stringify(task));
@@ -161,6 +166,15 @@ Deno.test("a process of mutants says which file it cannot load and in which test
       "loading",
       "loaded",
       "ready",
+    ]);
+    // A mutant of its own is shown to the quickest first.
+    const two = `Deno.test("slow", () => {}); Deno.test("quick", () => { throw 1; });`;
+    const times = { usual: { [named("slow")]: 9, [named("quick")]: 1 }, reached: {} };
+    assertEquals(await run(two, { learnt: times, fromStart: true }), [
+      "loading",
+      "loaded",
+      "testing quick",
+      "tried",
     ]);
   } finally {
     await Deno.remove(folder, { recursive: true });

@@ -17,6 +17,8 @@
  *     deno task mutate --jobs=1               mutants at a time, 2 if not said
  *     deno task mutate --near=tests/passes --files=src/engine/graph/passes
  *                                             on these tests alone, which takes seconds for many mutants: tools/mutate/near.ts
+ *     deno task mutate --near=tests/devices/cpu --apart --learnt=out/tests.json --files=src/engine/devices/cpu
+ *                                             each in a process of its own; the file keeps which tests reach which mutants
  *
  * Mutants that only cost time, or change nothing, are listed with the reason in tools/mutate/equivalent.json and not tried.
  *
@@ -65,6 +67,8 @@ async function main(args: string[]): Promise<number> {
       json: { type: "string" },
       list: { type: "boolean", default: false },
       near: { type: "string", multiple: true },
+      apart: { type: "boolean", default: false },
+      learnt: { type: "string" },
     },
   });
   const count = Number(values.count), skip = Number(values.skip), seed = Number(values.seed);
@@ -98,6 +102,9 @@ async function main(args: string[]): Promise<number> {
       files,
       budgetMs,
       isOnGpu: values.device !== "cpu",
+      isApart: values.apart,
+      jobs,
+      learnt: values.learnt ?? null,
       say: console.log,
       verdict: (verdict) => {
         found.push(verdict);

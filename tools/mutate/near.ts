@@ -2,13 +2,15 @@
  * Judges mutants on chosen test files in few processes: all mutants stand in the sources behind switches, and a process that has loaded the
  * files tries one after the other. It begins a new one where a mutant spoiled or ended it, and for mutants that survived, as kernels and plans
  * are kept from one test to the next, or that are met while modules are loaded. A test that noticed a mutant there is run again without it.
+ * Mutants of kernels spoil most processes: `isApart` gives each its own at once, with the tests that reach it, quickest first.
  *
  * @module
  */
 
+import { exists, read } from "../files.ts";
 import { NPM_ONLY_IMPORT_MAP } from "../jsr.ts";
 import type { Verdict } from "./judge.ts";
-import type { Mutant } from "./mutants.ts";
+import { keyOf, type Mutant } from "./mutants.ts";
 import { type Message, nameOf, type Task } from "./near_runner.ts";
 import { withSwitches } from "./switches.ts";
 import { Workspace } from "./workspace.ts";
@@ -20,6 +22,12 @@ export interface NearOptions {
   readonly budgetMs: number;
   /** True: tests that need WebGPU, too. */
   readonly isOnGpu: boolean;
+  /** True: every mutant has processes of its own, as where kernels are kept. */
+  readonly isApart: boolean;
+  /** Processes at a time for mutants that have their own. */
+  readonly jobs: number;
+  /** A file that keeps what is learnt of the tests, null for none. */
+  readonly learnt: string | null;
   readonly verdict: (verdict: Verdict) => void;
   readonly say: (line: string) => void;
 }
@@ -32,6 +40,14 @@ const LOADING_MS = 900_000;
 
 /** Characters of what a process wrote that are kept. */
 const LAST_WORDS = 2000;
+
+/** Findings about tests and mutants that a file keeps. */
+interface Kept {
+  readonly usual: Readonly<Record<string, number>>;
+  readonly leftOut: readonly string[];
+  /** The key of each mutant, and the tests that reach it. */
+  readonly mutants: readonly (readonly [key: string, reached: readonly string[]])[];
+}
 
 /** Judges mutants; the tests of all files are shown to each as far as they reach it. */
 export async function judgeNear(mutants: readonly Mutant[], options: NearOptions): Promise<void> {
@@ -69,13 +85,43 @@ class Near {
   }
 
   async judge(): Promise<void> {
-    while (this.#waiting.length > 0) await this.#together();
-    for (const number of this.#alone) await this.#apart(number);
+    this.#remember();
+    if (this.#options.isApart) {
+      while (!this.#isReady) await this.#together([]);
+      for (const number of this.#waiting) {
+        if (this.#testsOf(number).length > 0 || this.#isLoaded(number)) this.#alone.add(number);
+        else this.#tell(number, { status: "unreached", by: null, tests: 0 });
+      }
+    } else while (this.#waiting.length > 0) await this.#together(this.#waiting);
+    const alone = this.#alone.values();
+    await Promise.all(Array.from({ length: this.#options.jobs }, async (_, job) => {
+      for (const number of alone) await this.#apart(number, job);
+    }));
+  }
+
+  /** Takes over what an earlier run learnt of the tests. */
+  #remember(): void {
+    const { learnt } = this.#options;
+    if (learnt === null || !exists(learnt)) return;
+    const known: Kept = JSON.parse(read(learnt));
+    const names = new Map(known.mutants);
+    Object.assign(this.#usual, known.usual);
+    this.#leftOut.push(...known.leftOut);
+    this.#mutants.forEach((mutant, number) => {
+      const reached = names.get(keyOf(mutant));
+      if (reached !== undefined) this.#reached[number] = [...reached];
+    });
+  }
+
+  #keep(): void {
+    if (this.#options.learnt === null) return;
+    const mutants = this.#mutants.map((mutant, i) => [keyOf(mutant), this.#testsOf(i)] as const);
+    const kept: Kept = { usual: this.#usual, leftOut: this.#leftOut, mutants };
+    Deno.writeTextFileSync(this.#options.learnt, JSON.stringify(kept));
   }
 
   /** Tries the waiting mutants in one process, as far as it goes. */
-  async #together(): Promise<void> {
-    const waiting = this.#waiting;
+  async #together(waiting: number[]): Promise<void> {
     let trying = -1, testing: string | null = null, place = "no file of tests";
     const each = (message: Message): void => {
       if (message.kind === "loading") place = message.file;
@@ -88,6 +134,7 @@ class Near {
       else if (message.kind === "ready") {
         if (!this.#isReady) this.#tellLearnt();
         this.#isReady = true;
+        this.#keep();
       } else if (message.kind === "trying") {
         trying = message.mutant;
         this.#started = performance.now();
@@ -151,10 +198,12 @@ class Near {
     return this.#reached[mutant] ?? [];
   }
 
-  /** The quickest tests, as many as a mutant's budget is for. */
-  #quickest(): string[] {
+  /** The quickest of some tests, as many as a mutant's budget is for. */
+  #quickest(names: readonly string[]): string[] {
     let left = this.#options.budgetMs;
-    return Object.entries(this.#usual).sort(([, a], [, b]) => a - b)
+    return names.map((name) => [name, this.#usual[name] ?? 0] as const).sort(([, a], [, b]) =>
+      a - b
+    )
       .filter(([, ms]) => (left -= ms) > 0).map(([name]) => name);
   }
 
@@ -164,14 +213,13 @@ class Near {
   }
 
   /** Tries one mutant in processes that have it from the start, until a test notices it that passes without it. */
-  async #apart(mutant: number): Promise<void> {
-    this.#started = performance.now();
-    const reaching = this.#testsOf(mutant);
-    let names = reaching.length > 0 ? reaching : this.#quickest();
+  async #apart(mutant: number, job: number): Promise<void> {
+    const since = performance.now(), reaching = this.#testsOf(mutant);
+    let names = this.#quickest(reaching.length > 0 ? reaching : Object.keys(this.#usual));
     for (;;) {
-      const { status, by } = await this.#shown(mutant, names);
-      const isTrue = by === null || (await this.#shown(-1, [by])).status === "survived";
-      if (isTrue) return this.#tell(mutant, { status, by, tests: names.length });
+      const { status, by } = await this.#shown(mutant, names, job);
+      const isTrue = by === null || (await this.#shown(-1, [by], job)).status === "survived";
+      if (isTrue) return this.#tell(mutant, { status, by, tests: names.length }, since);
       names = names.filter((name) => name !== by);
     }
   }
@@ -180,6 +228,7 @@ class Near {
   async #shown(
     mutant: number,
     tests: readonly string[],
+    job: number,
   ): Promise<Pick<Verdict, "status" | "by">> {
     const files = this.#options.files.filter((file) =>
       tests.some((name) => name.startsWith(nameOf(file, "")))
@@ -193,13 +242,18 @@ class Near {
           status = message.status === "survived" ? "survived" : "killed";
         }
       },
+      job,
     );
     if (status === "survived") return { status, by: null };
     return { status: status ?? (isEnded ? "killed" : "hung"), by: testing };
   }
 
-  #tell(number: number, told: Pick<Verdict, "status" | "by" | "tests">): void {
-    const ms = Math.round(performance.now() - this.#started);
+  #tell(
+    number: number,
+    told: Pick<Verdict, "status" | "by" | "tests">,
+    since = this.#started,
+  ): void {
+    const ms = Math.round(performance.now() - since);
     this.#options.verdict({ mutant: this.#mutants[number]!, ms, ...told });
     this.#started = performance.now();
   }
@@ -208,11 +262,13 @@ class Near {
   async #run(
     task: Pick<Task, "files" | "mutants" | "fromStart" | "tests">,
     each: (message: Message) => void,
+    job = 0,
   ): Promise<boolean> {
     const workspace = this.#workspace, { budgetMs, isOnGpu } = this.#options;
+    const place = `near_task_${job}.json`;
     const files = task.files.map((file) => `file://${workspace.path(file)}`);
     workspace.write(
-      "near_task.json",
+      place,
       JSON.stringify(
         {
           ...task,
@@ -226,7 +282,7 @@ class Near {
     const child = new Deno.Command(Deno.execPath(), {
       args: [
         ...["run", "--allow-all", "--no-check", "--no-lock", "--import-map", NPM_ONLY_IMPORT_MAP],
-        ...["tools/mutate/near_runner.ts", workspace.path("near_task.json")],
+        ...["tools/mutate/near_runner.ts", workspace.path(place)],
       ],
       cwd: workspace.path(""),
       env: { NO_COLOR: "1", WEFT_TEST_WEBGPU: isOnGpu ? "1" : "0", WEFT_DEBUG: "verify" },

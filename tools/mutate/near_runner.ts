@@ -113,7 +113,8 @@ class Runner {
     }
     say({ kind: "loaded", reached: [...this.#reached] });
     if (fromStart) {
-      const by = await this.#firstFailure(this.#tests);
+      const usual = (test: Test): number => this.#usual.get(test.name) ?? 0;
+      const by = await this.#firstFailure(this.#tests.sort((a, b) => usual(a) - usual(b)));
       const status = by === null ? "survived" : "killed";
       return say({
         kind: "tried",
