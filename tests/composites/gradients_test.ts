@@ -126,3 +126,23 @@ testOnDevices("folds have ragged and sparse states, scans have none", async () =
     "wanted tensors",
   );
 });
+
+testOnDevices("sums over axes give gradients of every rank, of a scalar, too", async () => {
+  using _s = tf.scope();
+  const of = (dims: number[], axes: number[] | undefined, at: number[][]): tf.Tensor =>
+    tf.grad((v) => tf.sum(tf.square(tf.sparse.reduceSum(new tf.SparseTensor(at, v, dims), axes))))(
+      tf.range(1, at.length + 1),
+    );
+  const scalar = new tf.SparseTensor(tf.zeros([1, 0], "int64"), tf.tensor([3]), []);
+  const slope = tf.grad((q: tf.SparseTensor) => tf.sum(tf.square(tf.sparse.reduceSum(q))))(
+    scalar,
+  ) as tf.SparseTensor;
+  assertEquals(await slope.values.array(), [6]);
+  assertEquals(await of([3], undefined, [[0], [2]]).array(), [6, 6]);
+  const at = [[0, 0, 1], [0, 1, 0], [0, 1, 2], [1, 1, 2]];
+  assertEquals(await of([2, 2, 3], [0], at).array(), [2, 4, 14, 14]);
+  assertEquals(await of([2, 2, 3], [1], at).array(), [2, 4, 6, 8]);
+  assertEquals(await of([2, 2, 3], [-1], at).array(), [2, 10, 10, 8]);
+  assertEquals(await of([2, 2, 3], [0, 2], at).array(), [2, 18, 18, 18]);
+  assertEquals(await of([2, 2, 3], [], at).array(), [2, 4, 6, 8]);
+});

@@ -222,24 +222,6 @@ for (const [name, [loss, expected]] of Object.entries(GRADIENTS)) {
   });
 }
 
-testOnDevices("sums over axes give gradients of every rank, of a scalar, too", async () => {
-  using _s = tf.scope();
-  const of = (dims: number[], axes: number[] | undefined, at: number[][]): tf.Tensor =>
-    tf.grad((v) => squares(sparse.reduceSum(new tf.SparseTensor(at, v, dims), axes)))(
-      tf.range(1, at.length + 1),
-    );
-  const scalar = new tf.SparseTensor(tf.zeros([1, 0], "int64"), tf.tensor([3]), []);
-  const slope = tf.grad((q: Sparse) => squares(sparse.reduceSum(q)))(scalar) as Sparse;
-  assertEquals(await slope.values.array(), [6]);
-  assertEquals(await of([3], undefined, [[0], [2]]).array(), [6, 6]);
-  const at = [[0, 0, 1], [0, 1, 0], [0, 1, 2], [1, 1, 2]];
-  assertEquals(await of([2, 2, 3], [0], at).array(), [2, 4, 14, 14]);
-  assertEquals(await of([2, 2, 3], [1], at).array(), [2, 4, 6, 8]);
-  assertEquals(await of([2, 2, 3], [-1], at).array(), [2, 10, 10, 8]);
-  assertEquals(await of([2, 2, 3], [0, 2], at).array(), [2, 18, 18, 18]);
-  assertEquals(await of([2, 2, 3], [], at).array(), [2, 4, 6, 8]);
-});
-
 testOnDevices("sparse.matMul() gives gradients of the dense matrix", async () => {
   using _s = tf.scope();
   const q = x(), b = tf.tensor([[1, 3, 5], [2, 4, 6]]);

@@ -7,7 +7,7 @@
 
 import type { Template } from "./templates.ts";
 
-/** Where a value is stored. */
+/** Ones for the stored elements of a value. */
 function stored(name: string): string {
   return `tf.cast(tf.notEqual($${name}, 0), $${name}.dtype)`;
 }
@@ -30,7 +30,7 @@ function same(operands: string, made: string, other: string, weight = 1): Templa
   return [operands, `tf.sparse.toDense(${made}) ≡ ${other}`, weight];
 }
 
-/** `tf.sparse`, where sparse values come from, and where control flow and functions carry them. */
+/** `tf.sparse`, and sparse values that control flow and functions carry. */
 export const SPARSE: readonly Template[] = [
   same("x:number", X!, DX!),
   ["x:number", `tf.sparse.toDense(${X}, 7) ≡ tf.where(tf.equal($x, 0), tf.cast(7, $x.dtype), $x)`],
