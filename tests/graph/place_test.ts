@@ -3,7 +3,13 @@ import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
 import { buildIr } from "../../src/engine/graph/ir.ts";
 import type { SymbolicTensor } from "../../src/engine/graph/operation.ts";
-import { costOf, type DeviceType, place } from "../../src/engine/runtime/plan/place.ts";
+import {
+  costOf,
+  depthsOf,
+  type DeviceType,
+  inOrder,
+  place,
+} from "../../src/engine/runtime/plan/place.ts";
 import type { TransferCost } from "../../src/engine/core/device.ts";
 
 /** A device that is read at once, one that must be awaited, and one that shares the host's memory. */
@@ -128,4 +134,47 @@ Deno.test("costOf() counts readbacks once for a boundary, and bytes once for a v
   // Down, up, and down again.
   assertEquals(two, 2 + 3);
   assert(two > cost);
+});
+
+/** Scopes of nodes in the order in which they run, and the number of readbacks before each; those of GPUs begin with "g". */
+function ordered(build: () => tf.Tensor[]): { readonly order: string; readonly depths: string } {
+  const fetches = new tf.Graph().asDefault(build) as unknown as SymbolicTensor[];
+  const feeds = fetches[0]!.graph.operations.filter((o) => o.type === "Placeholder")
+    .map((o) => o.outputs[0]!);
+  const ir = buildIr({ fetches, targets: [], feeds });
+  const depths = depthsOf(ir, ({ name }) => name.startsWith("g"));
+  const named = (nodes: typeof ir.nodes): typeof ir.nodes =>
+    nodes.filter(({ name }) => /^[gh]\d/.test(name));
+  const scope = (name: string): string => name.slice(0, 2);
+  return {
+    order: named(inOrder(ir, ({ name }) => name.startsWith("g"), depths))
+      .map(({ name }) => scope(name)).join(" "),
+    depths: named(ir.nodes).map((n) => `${scope(n.name)}:${depths.get(n)}`).join(" "),
+  };
+}
+
+Deno.test("inOrder() puts what needs the shape of a GPU's value alone behind it, and what follows behind that", () => {
+  const { order, depths } = ordered(() => {
+    const x = tf.placeholder("float32", [null]);
+    const a = tf.nameScope("g1", () => tf.exp(x));
+    const size = tf.nameScope("h2", () => tf.shape(a) as tf.Tensor);
+    const c = tf.nameScope("g3", () => tf.reshape(a, size)),
+      d = tf.nameScope("h4", () => tf.exp(x));
+    return [tf.nameScope("h5", () => tf.exp(c)), d];
+  });
+  assertEquals(depths, "g1:0 h2:0 g3:0 h4:0 h5:1");
+  assertEquals(order, "h4 g1 h2 g3 h5");
+});
+
+Deno.test("depthsOf() counts a readback where the host runs after a GPU's effect", () => {
+  const { depths, order } = ordered(() => {
+    const x = tf.placeholder("float32", [2]), a = tf.nameScope("g1", () => tf.exp(x));
+    const [b, c] = tf.controlDependencies([a], () => [
+      tf.nameScope("h2", () => tf.exp(x)),
+      tf.nameScope("g3", () => tf.exp(x)),
+    ]);
+    return [a, b!, tf.controlDependencies([c!], () => tf.nameScope("h4", () => tf.exp(b!)))];
+  });
+  assertEquals(depths, "g1:0 h2:1 g3:0 h4:1");
+  assertEquals(order, "g1 g3 h2 h4");
 });

@@ -5,7 +5,7 @@
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { stub } from "@std/testing/mock";
-import { RunLimit } from "../../src/engine/runtime/run/run_context.ts";
+import { RunContext, RunLimit } from "../../src/engine/runtime/run/run_context.ts";
 import { testOnDevices } from "../devices.ts";
 import { assertFlat, assertFlatLater, open } from "../script/helpers.ts";
 
@@ -332,4 +332,16 @@ Deno.test("a run gives the event loop a turn after 20 ms, and then every 10 ms",
     assertEquals(after(9), null);
     await after(1)!;
   }
+});
+
+Deno.test("a run that was ended tells those who ask later at once, and each once", () => {
+  const context = new RunContext(), told: unknown[] = [];
+  const tell = (who: string) => (reason: unknown) => void told.push(`${who} ${reason}`);
+  context.onAbort(tell("a")), context.onAbort(tell("b"))();
+  context.abort("late");
+  assertEquals(told.splice(0), ["a late"]);
+  context.onAbort(tell("c"))();
+  assertEquals(told, ["c late"]);
+  context.abort("again");
+  assertEquals(told, ["c late"]);
 });

@@ -114,6 +114,17 @@ for (const [name, engine] of ENGINES) {
     }
   });
 
+  Deno.test(`convolutions of images without elements agree with the loops: ${name}`, () => {
+    for (const shape of [[0, 4, 5, 2], [2, 0, 5, 2], [2, 4, 0, 2], [2, 0, 0, 2], [2, 4, 5, 0]]) {
+      for (const [padding, size] of [["SAME", 3], ["SAME", 1], ["VALID", 1]] as const) {
+        const x = make(shape), filter = make([size, size, shape[3]!, 3]), all = attrs(1, padding);
+        const dy = make(compare(engine, "Conv2D", [x, filter], all).shape);
+        compare(engine, "Conv2DBackpropInput", [ints(...shape), filter, dy], all);
+        compare(engine, "Conv2DBackpropFilter", [x, ints(...filter.shape), dy], all);
+      }
+    }
+  });
+
   Deno.test(`convolutions of large images agree with the loops: ${name}`, () => {
     // More places than are prepared at once: bands of rows, of planes, or as the window wants it.
     compare(engine, "Conv2D", [make([2, 800, 701, 1]), make([3, 3, 1, 1])], attrs(1, "SAME"));

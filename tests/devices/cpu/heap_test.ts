@@ -47,6 +47,19 @@ for (const shared of [false, true]) {
   });
 }
 
+Deno.test("Heap grows by what its last free part lacks", () => {
+  const heap = new Heap(false), mib = 1024 * 1024;
+  const first = heap.alloc(64 * mib),
+    second = heap.alloc(8 * mib),
+    size = heap.memory.buffer.byteLength;
+  heap.free(second, 8 * mib);
+  // 8 MiB at least are free at the end; a quarter of what is there is less than what is asked for.
+  heap.alloc(28 * mib);
+  const grown = heap.memory.buffer.byteLength - size;
+  assert(grown <= 24 * mib, `${grown / mib} MiB`);
+  heap.free(first, 64 * mib);
+});
+
 Deno.test("Heap joins large blocks that are freed", () => {
   const heap = new Heap(false);
   const mib = 1024 * 1024;

@@ -7,7 +7,7 @@ import { prepareFast } from "../../../src/engine/devices/cpu/kernel_table.ts";
 import { i32 } from "../../../src/engine/devices/cpu/wasm/instructions.ts";
 import { probeFeatures } from "../../../src/engine/devices/cpu/wasm/features.ts";
 import { randomSource, threadedEngine } from "./engines.ts";
-import { op, runFast } from "./kernel_runs.ts";
+import { ints, op, runFast } from "./kernel_runs.ts";
 
 const features = probeFeatures();
 
@@ -15,6 +15,12 @@ const random = randomSource(14);
 function make(...shape: number[]): NdArray {
   const x = NdArray.zeros("float32", shape);
   (x.data as Float32Array).forEach((_, i, d) => d[i] = random() - 0.5);
+  return x;
+}
+
+function truths(...shape: number[]): NdArray {
+  const x = NdArray.zeros("bool", shape);
+  (x.data as Uint8Array).forEach((_, i, d) => d[i] = random() < 0.99 ? 1 : 0);
   return x;
 }
 
@@ -57,6 +63,8 @@ const CASES: readonly [name: string, inputs: NdArray[], attrs?: Record<string, u
   ["MaxPool", [make(7, 60, 60, 20)], pool],
   ["AvgPool", [make(1, 201, 160, 14)], pool],
   ["AvgPool", [make(3, 60, 70, 6)], widePool],
+  ["All", [truths(40, 90, 700), ints(1)]],
+  ["Any", [truths(9, 200, 800), ints(1)]],
   // Strips of columns are panels for each other.
   ["Cholesky", [solid(320)]],
   ["MatrixTriangularSolve", [solid(320), make(320, 300)], { adjoint: true }],

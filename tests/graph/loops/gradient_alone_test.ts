@@ -318,3 +318,32 @@ testOnDevices("a function runs its effects for a gradient alone", () => {
     assertEquals(calls, around === branch ? 1 : 2);
   }
 });
+
+testOnDevices(
+  "a gradient alone of a branch reads its predicate and what the branch reads, whatever stands before it",
+  async () => {
+    const graph = new tf.Graph();
+    const { feeds, slopes } = graph.asDefault(() => {
+      const [a, b, c] = [0, 1, 2].map(() => tf.placeholder("float32", [2]));
+      const taken = tf.greater(tf.sum(tf.square(c)), 1);
+      const y = tf.cond(
+        taken,
+        () => tf.add(tf.neg(a), tf.mul(b, tf.mul(b, c))),
+        () => tf.sub(tf.mul(c, 3), a),
+      );
+      return { feeds: [a, b, c], slopes: [a, b, c].map((x) => tf.gradients(tf.sum(y), [x])[0]!) };
+    });
+    await using session = new tf.Session({ graph });
+    const run = async (i: number, c: number[]): Promise<unknown> =>
+      array(
+        await session.run(slopes[i], {
+          feeds: new Map([[feeds[0], [5, 6]], [feeds[1], [2, 3]], [feeds[2], c]]),
+        }),
+      );
+    const all = async (
+      c: number[],
+    ): Promise<unknown> => [await run(0, c), await run(1, c), await run(2, c)];
+    assertEquals(await all([4, 1]), [[-1, -1], [16, 6], [4, 9]]);
+    assertEquals(await all([0.5, 0]), [[-1, -1], [0, 0], [3, 3]]);
+  },
+);
