@@ -2,6 +2,7 @@
 
 import * as tf from "@weft/weft";
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { enterDefaultSession } from "../../src/engine/runtime/run/default_session.ts";
 import { testOnDevices } from "../devices.ts";
 
 /** Builds in a new graph and opens a session on it. */
@@ -159,4 +160,18 @@ testOnDevices("the variables of an imported graph can be initialised", async () 
   await assertRejects(() => sess.run(y as tf.Tensor), tf.errors.FailedPreconditionError);
   await sess.run(w.initializer!);
   assertEquals(plain(await sess.run(y as tf.Tensor)), [10, 20]);
+});
+
+Deno.test("a graph's variable is on the device of its value where a session has one", async () => {
+  await tf.setBackend("cpu");
+  const { sess, parts: v } = make(() => tf.variable([1, 2]));
+  await sess.run(v.initializer!);
+  using t = tf.tensor(1);
+  const leave = enterDefaultSession(sess as unknown as Parameters<typeof enterDefaultSession>[0]);
+  try {
+    assertEquals(v.device, t.device);
+  } finally {
+    leave();
+    await sess.close();
+  }
 });

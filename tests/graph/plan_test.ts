@@ -1,6 +1,7 @@
 /** Plans: order, devices, boundaries; placement asked for and refused. */
 import * as tf from "@weft/weft";
 import { assertEquals, assertRejects } from "@std/assert";
+import type { SymbolicTensor } from "../../src/engine/graph/operation.ts";
 import { planTrace } from "../../src/engine/runtime/plan/plan.ts";
 import { planText } from "../../src/engine/runtime/debug.ts";
 import { HAS_WEBGPU, testOnDevices } from "../devices.ts";
@@ -18,6 +19,25 @@ async function planOf(build: () => tf.Tensor | tf.Tensor[], feeds: tf.Feeds): Pr
   }
   return text.split("\n").map((l) => l.replace(/ {2}#.*/, ""));
 }
+Deno.test("a file's constants are computed with whatever their size, others where they are small", async () => {
+  await tf.setBackend("cpu");
+  const names = (size: number, isFromFile: boolean): Promise<string[]> =>
+    planOf(() => {
+      const big = tf.constant(new tf.NdArray("float32", [size, size], new Float32Array(size ** 2)));
+      const all = [tf.transpose(big), tf.sum(big, 0)];
+      if (isFromFile) {
+        const { graph } = (big as unknown as SymbolicTensor).operation;
+        for (const op of graph.operations) op.isFromFile = true;
+      }
+      return all;
+    }, {});
+  const count = async (size: number, isFromFile: boolean): Promise<number> =>
+    (await names(size, isFromFile)).filter((line) => /Transpose|Sum/.test(line)).length;
+  assertEquals(await count(20, false), 0);
+  assertEquals(await count(200, false), 2);
+  assertEquals(await count(200, true), 0);
+});
+
 /** Adds the arrays up, element by element. */
 function sum(...args: unknown[]): tf.NdArray {
   const arrays = args.filter((a) => a instanceof tf.NdArray);

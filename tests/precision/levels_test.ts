@@ -90,6 +90,24 @@ testOnDevices(
   },
 );
 
+testOnDevices(
+  "rows beside much larger ones keep their digits, past the end of the last block too",
+  async () => {
+    for (const form of FORMS.slice(0, 5)) {
+      const [m, k, n] = [3, 70, 9], x = matrix(m, k, 5);
+      for (let p = k; p < m * k; p++) x[p] = (x[p]! + 2) * 1e20 ** Math.floor(p / k);
+      const q = tf.quantize(tf.tensor(matrix(k, n, 6), [k, n]), form);
+      const w = await tf.dequantize(q).data() as Float32Array;
+      const got = await tf.matMul(tf.tensor(x, [m, k]), q).data() as Float32Array;
+      const { values, bounds } = product(x, w, [m, k, n], q.block);
+      // A sum beyond float32 is infinite.
+      const isIn = (_: unknown, i: number): boolean => i < 2 * n;
+      const wanted = { values: values.filter(isIn), bounds: bounds.filter(isIn) };
+      assertWithin(got.filter(isIn), wanted, `${q}`);
+    }
+  },
+);
+
 testOnDevices("matMul() multiplies by quantised matrices", async (device) => {
   const sizes: [number, number, number][] = [
     [1, 64, 7],

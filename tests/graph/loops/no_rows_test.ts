@@ -95,6 +95,13 @@ const CASES: readonly Case[] = [
     given: [[[3], null]],
     want: [0, 4, 2],
   },
+  {
+    name: "a map of no rows to ragged ones",
+    fn: (x) =>
+      (tf.mapFn((e: tf.Tensor) => tf.RaggedTensor.fromRowLengths(e, [2, 1]), x) as Any).flatValues,
+    given: [[[0, 3], [null, 3]]],
+    want: [0],
+  },
 ];
 
 /** Runs a case in a session, whose graph may go through a file first. */
