@@ -30,3 +30,94 @@ Deno.test("csv() reads a quoted field of many lines, closed or not", async () =>
   await assertRejects(() => rows(text("")), tf.errors.InvalidArgumentError, "line 2: Quoted field");
   await assertRejects(() => rows(text('"z\n')), tf.errors.InvalidArgumentError, "line 2: Quote");
 });
+
+const houses = "area,rooms,town,price,sold\n50.5,2,Ulm,9,true\n80,,Bonn,14,0\n";
+
+Deno.test("csv() takes TensorFlow.js' columnConfigs: labels apart, defaults, dtypes", async () => {
+  const rows = data.csv(new Blob([houses]), {
+    columnConfigs: {
+      price: { isLabel: true, dtype: "int32" },
+      area: { dtype: "int32" },
+      rooms: {},
+      town: { dtype: "string" },
+      sold: { dtype: "bool" },
+    },
+    configuredColumnsOnly: true,
+  });
+  const { xs, ys } = rows.elementSpec;
+  assertEquals([xs.area.dtype, xs.rooms.dtype, xs.town.dtype, xs.sold.dtype, ys.price.dtype], [
+    ...["int32", "float32", "string", "bool", "int32"],
+  ]);
+  const seen = await Array.fromAsync(
+    rows.asNumpyIterator(),
+    ({ xs, ys }) => [
+      ...[xs.area.item(), xs.rooms.item(), xs.town.text(), xs.sold.item(), ys.price.item()],
+    ],
+  );
+  assertEquals(seen, [[50, 2, "Ulm", true, 9], [80, NaN, "Bonn", false, 14]]);
+  // A column that has no configuration has no type.
+  // @ts-expect-error rooms is no label
+  assertEquals(ys.rooms, undefined);
+});
+
+Deno.test("csv() takes columnNames, files without a header and other delimiters", async () => {
+  const columnNames = ["a", "b", "c"] as const, file = new Blob(["1;2;\n3;4;x\n"]);
+  const options = { columnNames, hasHeader: false, delimiter: ";" } as const;
+  const all = data.csv(file, { ...options, columnConfigs: { c: { default: "none" } } });
+  assertEquals(
+    await Array.fromAsync(
+      all.asNumpyIterator(),
+      ({ a, b, c }) => [a.item(), b.item(), c.text()],
+    ),
+    [[1, 2, "none"], [3, 4, "x"]],
+  );
+  const some = data.csv(file, {
+    ...options,
+    columnConfigs: { b: {} },
+    configuredColumnsOnly: true,
+  });
+  assertEquals(
+    await Array.fromAsync(some.asNumpyIterator(), (row) => [Object.keys(row), row.b.item()]),
+    [[["b"], 2], [["b"], 4]],
+  );
+  // Given names stand for those of the first line, which is passed over.
+  const named = data.csv(new Blob(["x,y\n5,6\n"]), { columnNames: ["p", "q"], columnConfigs: {} });
+  assertEquals(await Array.fromAsync(named.asNumpyIterator(), ({ p, q }) => [p.item(), q.item()]), [
+    [5, 6],
+  ]);
+  const saved = data.csv(new Blob(["x\n1\n2\n3\n"]), { columnNames: ["p"], columnConfigs: {} });
+  const first = saved.iterator();
+  await first.next();
+  const { value } = await saved.iterator(await first.save()).next();
+  assertEquals(value!.p.item(), 2);
+});
+
+Deno.test("csv() names what is wrong with columnConfigs and with their rows", async () => {
+  const { csv } = data as unknown as Record<string, (...args: unknown[]) => unknown>;
+  const refused = (options: object, type: typeof TypeError | typeof tf.ValueError, text: string) =>
+    assertThrows(() => csv(new Blob([houses]), options), type as typeof TypeError, text);
+  const only = { configuredColumnsOnly: true };
+  refused({ columnConfigs: 3 }, TypeError, "columnConfigs must be an object");
+  refused({ columnConfigs: { a: {} } }, tf.ValueError, "wanted configuredColumnsOnly: true, or");
+  refused({ columnConfigs: {}, ...only }, tf.ValueError, "columnConfigs is empty");
+  refused({ columnConfigs: { a: 3 }, ...only }, TypeError, "wanted { dtype, default, required");
+  refused({ columnConfigs: { a: { isLable: true } }, ...only }, TypeError, "isLabel");
+  refused({ columnConfigs: { a: {} }, hasHeader: false, ...only }, tf.ValueError, "columnNames");
+  refused({ columnConfigs: { a: {} }, columnNames: ["b"] }, tf.ValueError, 'column "a"');
+  refused({ columnConfigs: {}, columnNames: ["b", "b"] }, tf.ValueError, '"b" twice');
+  refused({ columnConfigs: {}, columnNames: "b" }, TypeError, "list of texts");
+  refused({ columnConfigs: { a: {} }, ...only, delimiter: "::" }, tf.ValueError, "delimiter");
+  refused({ columnConfigs: { a: {} }, ...only, columns: ["int32"] }, TypeError, "columns");
+  const first = (text: string, columnConfigs: Record<string, tf.data.CsvColumnConfig>) =>
+    data.csv(new Blob([text]), { columnConfigs, ...only }).toArray();
+  const { InvalidArgumentError } = tf.errors;
+  const fails = (rows: Promise<unknown>, text: string) =>
+    assertRejects(() => rows, InvalidArgumentError, text);
+  await fails(first("a,b\n1,\n", { b: { required: true } }), 'field "b" is required but missing');
+  await fails(first("a,b\n1,\n", { b: { dtype: "string", isLabel: true } }), "required");
+  await fails(first("a,b\n1,x\n", { b: {} }), 'is no float32: "x", which dtype: "string" reads');
+  await fails(first("a,b\n1\n", { b: { default: 1 } }), "the row is too short");
+  await fails(first("a,b\n1,2\n", { c: {} }), 'there is no column "c" among a, b');
+  const named = data.csv(new Blob(["a,b\n"]), { columnNames: ["a"], columnConfigs: {} });
+  await fails(named.toArray(), "it has 2 columns, columnNames 1");
+});

@@ -29,6 +29,7 @@ import {
   scalarString,
 } from "./files.ts";
 import { declaredElement } from "../generator.ts";
+import { type Column, configured, type CsvConfig } from "./csv_config.ts";
 import { Failure, type Outcome, outcomeOf, type Source, type State } from "../source.ts";
 
 /** Type of a column: a dtype where every row must have a value, or the default value, or both. */
@@ -63,15 +64,6 @@ const checkCsv = argumentsCheck<CsvOptions>("csv", {
   ...FILE_OPTIONS,
 });
 
-/** A column with its defaults filled in. */
-interface Column {
-  readonly dtype: DType;
-  /** The text for rows without a value; null where they are errors. */
-  readonly missing: string | null;
-  /** Its name, or its number from 0. */
-  readonly key: string | number;
-}
-
 function columnOf(given: CsvColumn, key: string | number): Column {
   if (typeof given === "number") return { dtype: "float32", missing: String(given), key };
   if (isDType(given)) return { dtype: given, missing: null, key };
@@ -87,7 +79,20 @@ function columnOf(given: CsvColumn, key: string | number): Column {
 }
 
 /** Reads the rows of CSV files. */
-export function csvSource(files: Files, options: CsvOptions): Source {
+export function csvSource(files: Files, options: CsvOptions | CsvConfig): Source {
+  if (isPlainObject(options) && "columnConfigs" in options) {
+    const { columns, structure, names } = configured(options as CsvConfig);
+    const { hasHeader: header = true, delimiter = "," } = options as CsvConfig;
+    checkDelimiter("delimiter", delimiter);
+    return rowsSource(files, options, structure, { ...PLAIN, columns, names, header, delimiter });
+  }
+  return listedSource(files, options as CsvOptions);
+}
+
+/** What is as a rule. */
+const PLAIN = { names: null, useQuoteDelim: true, naValue: "" };
+
+function listedSource(files: Files, options: CsvOptions): Source {
   if (options === undefined) {
     throw new TypeError(
       'Cannot read csv without options: wanted columns, as in { columns: { label: "int32", text: "string" } }',
@@ -95,12 +100,8 @@ export function csvSource(files: Files, options: CsvOptions): Source {
   }
   checkCsv(options);
   const { columns: given, fieldDelim = ",", useQuoteDelim = true, naValue = "" } = options;
-  const { compression, selectCols } = options;
-  if (fieldDelim.length !== 1) {
-    throw new ValueError(
-      `Cannot read csv: fieldDelim must be one character, received "${fieldDelim}"`,
-    );
-  }
+  const { selectCols } = options;
+  checkDelimiter("fieldDelim", fieldDelim);
   const isList = Array.isArray(given);
   if (!isList && !isPlainObject(given)) {
     throw new TypeError(
@@ -124,18 +125,34 @@ export function csvSource(files: Files, options: CsvOptions): Source {
   if (!isList && !header) {
     throw new ValueError("Cannot read csv: columns are named, but header is false");
   }
-  const specs = columns.map(({ dtype }) => TensorSpec([], dtype));
   const structure = isList
     ? columns.map(() => 0)
     : Object.fromEntries(Object.keys(given).map((name) => [name, 0]));
+  const format = { names: null, columns, header, delimiter: fieldDelim, useQuoteDelim, naValue };
+  return rowsSource(files, options, structure, format);
+}
+
+/** Throws `ValueError` for a separator of fields that is none. */
+function checkDelimiter(option: string, delimiter: string): void {
+  if (typeof delimiter === "string" && delimiter.length === 1) return;
+  throw new ValueError(
+    `Cannot read csv: ${option} must be one character, received ${describe(delimiter)}`,
+  );
+}
+
+function rowsSource(
+  files: Files,
+  options: FileOptions,
+  structure: object,
+  format: CsvFormat,
+): Source {
   const kind: FileKind = {
     kind: "CSV",
-    specs,
+    specs: format.columns.map(({ dtype }) => TensorSpec([], dtype)),
     structure,
     open(file: ByteSource, state?: State) {
       const { lines, order } = (state ?? { lines: [0, 0], order: null }) as CsvState;
-      const reader = new LineReader(file, compression, lines);
-      return new CsvReader(reader, { columns, header, fieldDelim, useQuoteDelim, naValue }, order);
+      return new CsvReader(new LineReader(file, options.compression, lines), format, order);
     },
   };
   return filesSource(files, kind, options);
@@ -143,9 +160,11 @@ export function csvSource(files: Files, options: CsvOptions): Source {
 
 type CsvState = { readonly lines: [number, number]; readonly order: readonly number[] | null };
 
-interface CsvFormat
-  extends Required<Pick<CsvOptions, "header" | "fieldDelim" | "useQuoteDelim" | "naValue">> {
+interface CsvFormat extends Required<Pick<CsvOptions, "header" | "useQuoteDelim" | "naValue">> {
   readonly columns: readonly Column[];
+  readonly delimiter: string;
+  /** Names of all columns; null for those of the first line. */
+  readonly names: readonly string[] | null;
 }
 
 class CsvReader {
@@ -183,9 +202,13 @@ class CsvReader {
   }
 
   async #readHeader(): Promise<number[]> {
-    const names = await this.#row();
+    const read = this.#format.header ? await this.#row() : null, given = this.#format.names;
     // Spreadsheets begin files with a byte order mark.
-    if (names) names[0] = names[0].replace(/^\ufeff/, "");
+    if (read) read[0] = read[0].replace(/^\ufeff/, "");
+    if (read && given && read.length !== given.length) {
+      throw this.#refused(`it has ${read.length} columns, columnNames ${given.length}`);
+    }
+    const names = given ?? read;
     return this.#format.columns.map(({ key }) => {
       const at = typeof key === "number" ? key : names?.indexOf(key) ?? -1;
       if (at >= 0) return at;
@@ -203,9 +226,9 @@ class CsvReader {
     const line = await this.#lines.next();
     if (line === null) return null;
     const text = decodeString(line);
-    const { fieldDelim, useQuoteDelim } = this.#format;
-    if (!useQuoteDelim || !text.includes('"')) return text.split(fieldDelim);
-    const { place } = this.#lines, row = new QuotedRow(fieldDelim);
+    const { delimiter, useQuoteDelim } = this.#format;
+    if (!useQuoteDelim || !text.includes('"')) return text.split(delimiter);
+    const { place } = this.#lines, row = new QuotedRow(delimiter);
     for (let more: string | null = text; more !== null;) {
       const fault = row.add(more);
       if (fault !== null) throw this.#refused(fault, place);
@@ -216,20 +239,26 @@ class CsvReader {
     throw this.#refused("Quoted field has to end with quote followed by delim or end", place);
   }
 
-  #value({ dtype, missing, key }: Column, field: string | undefined): NdArray {
+  #value({ dtype, missing, key, isLoose = false }: Column, field: string | undefined): NdArray {
     const fail = (why: string): never => {
       throw this.#refused(`field ${JSON.stringify(key)} ${why}`);
     };
-    if (field === undefined && missing === null) return fail("is not there: the row is too short");
+    if (field === undefined && (missing === null || isLoose)) {
+      return fail("is not there: the row is too short");
+    }
     const isMissing = field === undefined || field === "" || field === this.#format.naValue;
     if (isMissing && missing === null) {
-      if (dtype === "string" && field !== undefined) return scalarString(field);
+      if (dtype === "string" && field !== undefined && !isLoose) return scalarString(field);
       return fail("is required but missing");
     }
     const text = isMissing ? missing! : field;
     if (dtype === "string") return scalarString(text);
-    const value = numberOf(text.trim(), dtype);
-    if (value === null) return fail(`is no ${dtype}: ${JSON.stringify(text)}`);
+    const value = (isLoose ? looseNumberOf : numberOf)(text.trim(), dtype);
+    if (value === null) {
+      return fail(
+        `is no ${dtype}: ${JSON.stringify(text)}${isLoose ? ', which dtype: "string" reads' : ""}`,
+      );
+    }
     try {
       return hostArray(value, dtype);
     } catch (_) {
@@ -250,6 +279,17 @@ function numberOf(text: string, dtype: DType): number | bigint | boolean | null 
   }
   if (!/^[+-]?\d+$/.test(text)) return null;
   return isBigInt(dtype) ? BigInt(text.replace(/^\+/, "")) : Number(text);
+}
+
+/** Reads a number as TensorFlow.js does: integers are rounded down, and true is `true` or 1. */
+function looseNumberOf(text: string, dtype: DType): number | bigint | boolean | null {
+  if (DTYPES[dtype].kind === "bool") return /^(true|1)$/i.test(text);
+  const exact = numberOf(text, dtype);
+  if (exact !== null || isFloating(dtype)) return exact;
+  const value = numberOf(text, "float64");
+  return typeof value === "number" && Number.isFinite(value) && !isBigInt(dtype)
+    ? Math.floor(value)
+    : null;
 }
 
 /** A row with quotes, split line by line: each line is read once, however many a field spans. */

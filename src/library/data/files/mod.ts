@@ -6,6 +6,7 @@ import { Dataset } from "../dataset.ts";
 import type { TensorsOfSpec } from "../element.ts";
 import { shuffleSource } from "../shuffle.ts";
 import { type CsvOptions, csvSource, type JsonlOptions, jsonlSource } from "./csv.ts";
+import type { ConfiguredRow, CsvConfig } from "./csv_config.ts";
 import {
   contentsSource,
   type FileOptions,
@@ -17,6 +18,7 @@ import {
 import { listSource } from "./list_files.ts";
 
 export type { CsvColumn, CsvOptions, JsonlOptions } from "./csv.ts";
+export type { ConfiguredRow, CsvColumnConfig, CsvConfig } from "./csv_config.ts";
 export type { FileOptions, Files, FromFilesOptions } from "./files.ts";
 
 /** Options of {@linkcode listFiles}. */
@@ -123,8 +125,30 @@ export type CsvElement<C> = { readonly [K in keyof C]: Tensor };
 export function csv<const O extends CsvOptions>(
   files: Files,
   options: O,
-): Dataset<CsvElement<O["columns"]>> {
-  return new Dataset<CsvElement<O["columns"]>>(csvSource(files, options));
+): Dataset<CsvElement<O["columns"]>>;
+/**
+ * The rows of CSV files by TensorFlow.js' options: `columnConfigs` says what columns are, and labels stand apart, as in `{ xs, ys }`.
+ * Each element is a tensor, so a column has one dtype: float32, unless its configuration or its default says otherwise.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const file = new Blob(["area,rooms,price\n50,2,9\n80,,14\n"]);
+ * const rows = tf.data.csv(file, {
+ *   columnConfigs: { area: {}, rooms: { default: 1 }, price: { isLabel: true } },
+ *   configuredColumnsOnly: true,
+ * });
+ * const seen = await Array.fromAsync(rows.asNumpyIterator(), ({ xs, ys }) => [xs.rooms.item(), ys.price.item()]);
+ * assertEquals(seen, [[2, 9], [1, 14]]);
+ * ```
+ */
+export function csv<const O extends CsvConfig>(
+  files: Files,
+  options: O,
+): Dataset<ConfiguredRow<O>>;
+export function csv(files: Files, options: CsvOptions | CsvConfig): unknown {
+  return new Dataset(csvSource(files, options));
 }
 
 /**
