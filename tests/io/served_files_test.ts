@@ -67,7 +67,7 @@ Deno.test("a path in a page is relative to the page, for models, data and what l
       await assertRejects(
         () => tf.loadGraphModel("page.json"),
         tf.errors.DataLossError,
-        "it is a page of HTML",
+        "it is no JSON: it looks like a page of HTML",
       );
       await assertRejects(() => inspectOnnx("./m.onnx"), tf.errors.NotFoundError, "/app/m.onnx");
       await assertRejects(

@@ -16,6 +16,7 @@ import {
   viewOf,
   type Writable,
 } from "./bytes.ts";
+import { lookingLike } from "./file_kinds.ts";
 
 const MAGIC = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59];
 const ALIGNMENT = 64;
@@ -57,7 +58,7 @@ const DTYPE_OF: ReadonlyMap<string, DType> = new Map(
 export function readNpy(bytes: Uint8Array, name = "npy file"): NdArray {
   checkBytes(bytes, name);
   if (bytes.length < 10 || MAGIC.some((b, i) => bytes[i] !== b)) {
-    throw unreadable(name, "it does not begin as an npy file does");
+    throw unreadable(name, `it does not begin as an npy file does${lookingLike(bytes)}`);
   }
   const view = viewOf(bytes);
   const version = bytes[6];

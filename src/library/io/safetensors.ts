@@ -18,6 +18,7 @@ import {
   viewOf,
   type Writable,
 } from "./bytes.ts";
+import { lookingLike } from "./file_kinds.ts";
 import { quantizedEntries } from "./quantized.ts";
 
 const NAMES: Partial<Record<DType, string>> = {
@@ -88,10 +89,13 @@ export function headerEnd(start: Uint8Array, size: number): number {
   }
   const length = Number(viewOf(start).getBigUint64(0, true));
   if (length > MAX_HEADER) {
-    throw bad(`its header would take ${length} bytes, at most ${MAX_HEADER} are allowed`);
+    const why = `its header would take ${length} bytes, at most ${MAX_HEADER} are allowed`;
+    throw bad(why + lookingLike(start));
   }
   if (LENGTH_BYTES + length > size) {
-    throw bad(`its header takes ${length} bytes, ${size - LENGTH_BYTES} are there`);
+    // One that is cut off looks as it should.
+    const kind = lookingLike(start), other = kind.includes("safetensors") ? "" : kind;
+    throw bad(`its header takes ${length} bytes, ${size - LENGTH_BYTES} are there${other}`);
   }
   return LENGTH_BYTES + length;
 }

@@ -70,8 +70,13 @@ export async function readModelFor<T>(
   if (flow !== null) onProgress?.(0);
   try {
     const result = await namingAsync(name, async () => {
-      const split = flow === null ? null : await splitModel(flow);
-      const model = decode(split?.bytes ?? opened.bytes), external = externalTensors(model);
+      // Kept for an error, as a flow is read once.
+      const head = (flow === null ? opened.bytes : await flow.peek(HEAD)).slice(0, HEAD);
+      const { split, model } = await recognising(head, async () => {
+        const split = flow === null ? null : await splitModel(flow);
+        return { split, model: decode(split?.bytes ?? opened.bytes) };
+      });
+      const external = externalTensors(model);
       const first = new Set(model.graph!.initializer);
       const isLater = (tensor: Tensor): boolean =>
         first.has(tensor) && bytesOfTensor(tensor) >= LARGE;
@@ -100,6 +105,22 @@ export async function readModelFor<T>(
     throw e;
   } finally {
     await opened.close();
+  }
+}
+
+/** Bytes by which a file of another kind is recognised. */
+const HEAD = 1024;
+
+/** Runs `work`, whose error tells what kind of file the bytes begin, where that is no model of ONNX. */
+async function recognising<T>(head: Uint8Array, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (!(cause instanceof DataLossError)) throw cause;
+    const { kindOfFile } = await import("../../library/io/file_kinds.ts");
+    const kind = kindOfFile(head);
+    if (kind === null || /ONNX/.test(kind.split(",")[0])) throw cause;
+    throw new DataLossError(`Cannot read an ONNX model: it looks like ${kind}`, { cause });
   }
 }
 

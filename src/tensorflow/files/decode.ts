@@ -1,6 +1,7 @@
 /** Decoding of protobuf messages, with errors that name the file. */
 import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/protobuf";
 import { DataLossError } from "../../engine/core/errors.ts";
+import { lookingLike } from "../../library/io/file_kinds.ts";
 
 /** Decodes a message. Throws `DataLossError` naming the file for invalid bytes. */
 export function decode<D extends DescMessage>(
@@ -11,9 +12,9 @@ export function decode<D extends DescMessage>(
   try {
     return fromBinary(schema, bytes);
   } catch (e) {
-    throw new DataLossError(
-      `Cannot read ${file}: its bytes are no ${schema.name} (${(e as Error).message})`,
-      { cause: e },
-    );
+    const kind = lookingLike(bytes), why = kind === "" ? ` (${(e as Error).message})` : kind;
+    throw new DataLossError(`Cannot read ${file}: its bytes are no ${schema.name}${why}`, {
+      cause: e,
+    });
   }
 }

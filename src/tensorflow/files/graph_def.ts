@@ -3,6 +3,7 @@ import { wantList, wantObject } from "../../engine/core/arguments.ts";
 import { fromJson, type JsonValue, toBinary } from "@bufbuild/protobuf";
 import { DataLossError } from "../../engine/core/errors.ts";
 import type { GraphDefJson } from "../../engine/graph/graph_def_json.ts";
+import { kindOfFile } from "../../library/io/file_kinds.ts";
 import { naming } from "../../library/io/naming.ts";
 import { decode } from "./decode.ts";
 import { graphDefOf } from "./from_message.ts";
@@ -37,7 +38,7 @@ function parse(bytes: Uint8Array, name: string): GraphDef {
   const form = formOf(bytes);
   if (form === "binary") return decode(GraphDefSchema, bytes, name);
   const text = new TextDecoder().decode(bytes);
-  if (form === "text") return parseText(GraphDefSchema, text, name);
+  if (form === "text") return parsedText(text, bytes, name);
   try {
     return fromJson(GraphDefSchema, JSON.parse(text) as JsonValue, { ignoreUnknownFields: true });
   } catch (e) {
@@ -45,6 +46,18 @@ function parse(bytes: Uint8Array, name: string): GraphDef {
       `Cannot read ${name}: its JSON is no GraphDef (${(e as Error).message})`,
       { cause: e },
     );
+  }
+}
+
+/** Parses a text. Throws `DataLossError`, which says what the text looks like where it is of a known kind. */
+function parsedText(text: string, bytes: Uint8Array, name: string): GraphDef {
+  try {
+    return parseText(GraphDefSchema, text, name);
+  } catch (cause) {
+    const kind = kindOfFile(bytes);
+    if (kind === null || kind.startsWith("a text")) throw cause;
+    const message = `Cannot read ${name}: it is no GraphDef: it looks like ${kind}`;
+    throw new DataLossError(message, { cause });
   }
 }
 

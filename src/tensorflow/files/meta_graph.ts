@@ -1,6 +1,11 @@
 /** The meta graph of a SavedModel: read, chosen by tags, and pruned to the needs of a signature. */
 import { asDType, type DType } from "../../engine/core/dtype.ts";
-import { NotFoundError, UnimplementedError, ValueError } from "../../engine/core/errors.ts";
+import {
+  DataLossError,
+  NotFoundError,
+  UnimplementedError,
+  ValueError,
+} from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import type { PartialShape } from "../../engine/core/shape.ts";
 import type { GraphDefJson, NodeDefJson } from "../../engine/graph/graph_def_json.ts";
@@ -14,6 +19,7 @@ import {
   type TensorInfo,
 } from "../proto/saved_model_pb.ts";
 import { DataType, type TensorShapeProto } from "../proto/tensor_pb.ts";
+import { lookingLike } from "../../library/io/file_kinds.ts";
 import { openParts } from "../../library/io/random_access.ts";
 import { readSource } from "../../library/io/source.ts";
 
@@ -33,6 +39,9 @@ export async function readMetaGraph(
     throw new NotFoundError(`Cannot load ${folder}: ${insteadOf(folder)}`, { cause: e });
   });
   const { metaGraphs } = decode(SavedModelSchema, bytes, name);
+  if (metaGraphs.length === 0) {
+    throw new DataLossError(`Cannot read ${name}: it has no meta graph${lookingLike(bytes)}`);
+  }
   const tagsOf = (m: MetaGraphDef): string[] => m.metaInfoDef?.tags ?? [];
   const found = metaGraphs.find((m) =>
     tagsOf(m).length === tags.length && tags.every((t) => tagsOf(m).includes(t))

@@ -3,6 +3,7 @@ import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { DataLossError } from "../../engine/core/errors.ts";
 import { describe } from "../../engine/core/convert.ts";
 import { fetched, isFetched, placeOf, readBytes } from "../../library/io/files.ts";
+import { lookingLike } from "../../library/io/file_kinds.ts";
 import { naming } from "../../library/io/naming.ts";
 import { fileWithin, folderOf, isRemote } from "../../library/io/within.ts";
 import { filesWithin } from "../../tensorflow/graph_def/files_within.ts";
@@ -111,14 +112,12 @@ async function readModelJson(
   path: string,
   { onProgress, alsoFrom = [] }: ModelOptions,
 ): Promise<LoadedArtifacts> {
-  const text = new TextDecoder().decode(await readFile(path));
+  const content = await readFile(path), text = new TextDecoder().decode(content);
   let json: ModelJson;
   try {
     json = JSON.parse(text);
   } catch (cause) {
-    // Servers of single-page applications answer so for what they have not.
-    const what = /^\s*<(!doctype|html)/i.test(text) ? "is a page of HTML" : "is no JSON";
-    throw new DataLossError(`Cannot load ${path}: it ${what}`, { cause });
+    throw new DataLossError(`Cannot load ${path}: it is no JSON${lookingLike(content)}`, { cause });
   }
   const { groups, paths } = naming(path, () => manifestOf(json));
   const folders = [folderOf(path), ...alsoFrom.map(String)];

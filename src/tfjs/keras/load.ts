@@ -2,6 +2,7 @@
 import * as tf from "../../../mod.ts";
 import { DataLossError, UnimplementedError, ValueError } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
+import { kindOfFile } from "../../library/io/file_kinds.ts";
 import { type FileSource, readSource } from "../../library/io/source.ts";
 import { readZip } from "../../library/io/zip.ts";
 import { isKeras3, isObject, type JsonObject, layersModel } from "../layers/keras_config.ts";
@@ -112,6 +113,10 @@ function assign(layers: readonly Layer[], stored: ReadonlyMap<string, Stored>): 
 export async function loadKeras<M>(tfl: LayersPackage<M>, source: FileSource): Promise<M> {
   registerKerasLayers(tfl);
   const { bytes, name } = await readSource(source);
+  const kind = kindOfFile(bytes);
+  if (kind !== null && !/^(an HDF5|a model of Keras|a ZIP)/.test(kind)) {
+    throw new DataLossError(`Cannot read ${name}: wanted .keras or .h5, it looks like ${kind}`);
+  }
   const isZip = bytes[0] === 0x50 && bytes[1] === 0x4b;
   const { model, weights, isNew } = isZip ? await archive(bytes, name) : legacy(bytes, name);
   const topology = { model_config: layersModel(model, isNew), keras_version: isNew ? "3" : "2" };
