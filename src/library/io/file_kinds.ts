@@ -1,39 +1,82 @@
 /** Tells by a file's first bytes what it is, for errors of readers that wanted another kind. */
 
-/** Bytes that {@linkcode kindOfFile} looks at. */
-export const FILE_HEAD = 1024;
+/** Bytes that are looked at. */
+const HEAD = 1024;
 
 /** Characters of a text that are shown. */
 const SHOWN = 40;
 
-/** Kinds by the bytes that they begin with, as characters. */
-const KINDS: readonly (readonly [RegExp, string])[] = [
-  [/^\s*<(!doctype|html|head|\?xml)/i, "a page of HTML or XML, which servers send for a file that they have not"],
-  [/^version https:\/\/git-lfs/, "a pointer of Git LFS, in whose place `git lfs pull` puts the file"],
-  [/^\x89HDF\r\n/, "an HDF5 file (.h5), which `loadKeras` reads where Keras saved a model"],
-  [/^.{4}TFL3/s, "a model of TensorFlow Lite (.tflite), which Weft does not read"],
-  [/^PK.*data\.pkl/s, "a file of PyTorch (.pt), of which `torch.onnx.export` makes a model of ONNX"],
-  [/^PK.*(metadata\.json|config\.json|model\.weights\.h5)/s, "a model of Keras (.keras), which `loadKeras` reads"],
-  [/^PK.*\.npy/s, "arrays of NumPy (.npz)"],
-  [/^PK/, "a ZIP archive"],
-  [/^\x80[\x02-\x05]/, "a pickle of Python, as old versions of PyTorch write it"],
-  [/^.{3}\0{5}\{/s, "a safetensors file, which holds weights and no graph"],
-  [/^GGUF/, "a model of llama.cpp (.gguf), which Weft does not read"],
-  [/^\x93NUMPY/, "an array of NumPy (.npy)"],
-  [/^\x1f\x8b/, "a file that gzip compressed"],
-  [/^\x08\x01\x12/, "a SavedModel of TensorFlow, which `loadSavedModel` reads"],
-  [/^\x08[\x03-\x1f][\x12\x3a]/, "a model of ONNX, which `loadOnnx` reads"],
+/** A kind of files. */
+interface Kind {
+  /** What the file is, with what to do. */
+  readonly name: string;
+  /** The bytes that tell, as characters. */
+  readonly bytes: string;
+  /** Where they are. Default 0. */
+  readonly at?: number;
+  /** What else is among the first bytes. */
+  readonly holds?: RegExp;
+}
+
+const KINDS: readonly Kind[] = [
+  {
+    name: "a pointer of Git LFS, in whose place `git lfs pull` puts the file",
+    bytes: "version https://git-lfs",
+  },
+  {
+    name: "an HDF5 file (.h5), which `loadKeras` reads where Keras saved a model",
+    bytes: "\x89HDF\r\n",
+  },
+  { name: "a model of TensorFlow Lite (.tflite), which Weft does not read", bytes: "TFL3", at: 4 },
+  {
+    name: "a file of PyTorch (.pt), of which `torch.onnx.export` makes a model of ONNX",
+    bytes: "PK",
+    holds: /data\.pkl/,
+  },
+  {
+    name: "a model of Keras (.keras), which `loadKeras` reads",
+    bytes: "PK",
+    holds: /metadata\.json|config\.json|model\.weights\.h5/,
+  },
+  { name: "arrays of NumPy (.npz)", bytes: "PK", holds: /\.npy/ },
+  { name: "a ZIP archive", bytes: "PK" },
+  ...["\x80\x02", "\x80\x03", "\x80\x04", "\x80\x05"].map((bytes) => ({
+    name: "a pickle of Python, as old versions of PyTorch write it",
+    bytes,
+  })),
+  { name: "a safetensors file, which holds weights and no graph", bytes: "\0\0\0\0{", at: 4 },
+  { name: "a model of llama.cpp (.gguf), which Weft does not read", bytes: "GGUF" },
+  { name: "an array of NumPy (.npy)", bytes: "\x93NUMPY" },
+  { name: "a file that gzip compressed", bytes: "\x1f\x8b" },
+  { name: "a SavedModel of TensorFlow, which `loadSavedModel` reads", bytes: "\b\x01\x12" },
+];
+
+/** Texts by what they begin with. */
+const TEXTS: readonly (readonly [RegExp, string])[] = [
+  [
+    /^\s*<(!doctype|html|head|\?xml)/i,
+    "a page of HTML or XML, which servers send for a file that they have not",
+  ],
   [/^\s*\{\s*"/, "a text of JSON"],
 ];
 
 /** Returns what a file is by its first bytes, such as "an empty file"; null where they do not tell. */
 export function kindOfFile(bytes: Uint8Array): string | null {
   if (bytes.length === 0) return "an empty file";
-  const head = Array.from(bytes.subarray(0, FILE_HEAD), (b) => String.fromCharCode(b)).join("");
-  const known = KINDS.find(([beginning]) => beginning.test(head));
-  if (known !== undefined) return known[1];
-  const text = head.slice(0, SHOWN).trim();
-  return /^[\t\n\r -~]*$/.test(head) ? `a text that begins with ${JSON.stringify(text)}` : null;
+  const head = Array.from(bytes.subarray(0, HEAD), (b) => String.fromCharCode(b)).join("");
+  const kind = KINDS.find(({ bytes, at = 0, holds }) =>
+    head.startsWith(bytes, at) && (holds?.test(head) ?? true)
+  );
+  if (kind !== undefined) return kind.name;
+  // The version of the format, and the name of what wrote it or the graph.
+  const [tag, version, next] = bytes;
+  if (tag === 8 && version > 2 && version < 32 && (next === 0x12 || next === 0x3a)) {
+    return "a model of ONNX, which `loadOnnx` reads";
+  }
+  const text = TEXTS.find(([beginning]) => beginning.test(head));
+  if (text !== undefined) return text[1];
+  const isText = bytes.subarray(0, HEAD).every((b) => b > 31 && b < 127 || b > 8 && b < 14);
+  return isText ? `a text that begins with ${JSON.stringify(head.slice(0, SHOWN).trim())}` : null;
 }
 
 /** Returns `: it looks like …` for the end of an error; an empty text where the bytes do not tell. */
