@@ -15,8 +15,7 @@ const text = (s: string) => new TextEncoder().encode(s);
 const bytes = (s: string, rest = 300) =>
   new Uint8Array([...Array.from(s, (c) => c.charCodeAt(0)), ...new Uint8Array(rest)]);
 
-const zipped = (...names: string[]) =>
-  writeZip(names.map((name) => [name, text("{}")] as const));
+const zipped = (...names: string[]) => writeZip(names.map((name) => [name, text("{}")] as const));
 
 /** Files, what they look like, and the loaders that take them. */
 const FILES: readonly (readonly [string, Uint8Array, RegExp, ...string[]])[] = [

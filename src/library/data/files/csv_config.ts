@@ -126,9 +126,7 @@ export function configured(config: CsvConfig): Configured {
   const structureOf = (keys: readonly string[]) => Object.fromEntries(keys.map((k) => [k, 0]));
   return {
     columns: [...xs.sort(), ...ys.sort()].map((name) => columnOf(name, columnConfigs[name] ?? {})),
-    structure: ys.length === 0
-      ? structureOf(wanted)
-      : { xs: structureOf(xs), ys: structureOf(ys) },
+    structure: ys.length === 0 ? structureOf(wanted) : { xs: structureOf(xs), ys: structureOf(ys) },
     names,
   };
 }
@@ -154,7 +152,9 @@ function columnOf(key: string, config: CsvColumnConfig): Column {
   }
   checkColumn(config);
   const { default: given, required = false, isLabel = false } = config;
-  const dtype = config.dtype === undefined ? dtypeOf(given) : asDType(config.dtype);
+  const dtype = config.dtype === undefined
+    ? dtypeOf(given as CsvColumnConfig["default"])
+    : asDType(config.dtype);
   const empty = dtype === "string" ? "" : /float/.test(dtype) ? "NaN" : null;
   const missing = given !== undefined ? String(given) : required || isLabel ? null : empty;
   return { dtype, missing, key, isLoose: true };
