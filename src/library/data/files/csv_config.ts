@@ -35,24 +35,24 @@ export interface CsvConfig extends FileOptions {
 }
 
 /** Names of labels, and of the other columns that have a configuration. */
-type LabelNames<C> = {
+export type CsvLabelNames<C> = {
   [K in keyof C]: C[K] extends { readonly isLabel: true } ? K : never;
 }[keyof C];
 
 /** Names of columns without a configuration. */
-type OtherNames<O> = O extends { readonly configuredColumnsOnly: true } ? never
+export type CsvOtherNames<O> = O extends { readonly configuredColumnsOnly: true } ? never
   : O extends { readonly columnNames: readonly (infer N)[] } ? N & string
   : never;
 
 /** Tensors by the names of columns. */
-type Columns<N extends PropertyKey> = { readonly [K in N]: Tensor };
+export type CsvTensors<N extends PropertyKey> = { readonly [K in N]: Tensor };
 
 /** The element of rows with these configurations. */
-export type ConfiguredRow<O extends CsvConfig, C = O["columnConfigs"]> = [LabelNames<C>] extends
-  [never] ? Columns<keyof C | OtherNames<O>>
+export type ConfiguredRow<O extends CsvConfig, C = O["columnConfigs"]> = [CsvLabelNames<C>] extends
+  [never] ? CsvTensors<keyof C | CsvOtherNames<O>>
   : {
-    readonly xs: Columns<Exclude<keyof C | OtherNames<O>, LabelNames<C>>>;
-    readonly ys: Columns<LabelNames<C>>;
+    readonly xs: CsvTensors<Exclude<keyof C | CsvOtherNames<O>, CsvLabelNames<C>>>;
+    readonly ys: CsvTensors<CsvLabelNames<C>>;
   };
 
 const checkConfig = argumentsCheck<CsvConfig>("csv", {

@@ -18,7 +18,14 @@ import {
 import { listSource } from "./list_files.ts";
 
 export type { CsvColumn, CsvOptions, JsonlOptions } from "./csv.ts";
-export type { ConfiguredRow, CsvColumnConfig, CsvConfig } from "./csv_config.ts";
+export type {
+  ConfiguredRow,
+  CsvColumnConfig,
+  CsvConfig,
+  CsvLabelNames,
+  CsvOtherNames,
+  CsvTensors,
+} from "./csv_config.ts";
 export type { FileOptions, Files, FromFilesOptions } from "./files.ts";
 
 /** Options of {@linkcode listFiles}. */
