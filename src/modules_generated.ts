@@ -728,7 +728,7 @@ import "./engine/autodiff/custom_grad.ts";
 import "./engine/autodiff/grad_functions.ts";
 import "./library/io/byte_stream.ts";
 import "./library/io/tf_record.ts";
-import "./library/io/file_kinds.ts";
+import "./library/io/kinds/file_kinds.ts";
 import "./library/io/npy.ts";
 import "./library/io/zip.ts";
 import "./library/io/npz.ts";

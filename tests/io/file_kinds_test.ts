@@ -7,7 +7,7 @@ import { InferenceSession } from "@weft/weft/ort";
 import { loadSavedModel, readGraphDef } from "@weft/weft/tf";
 import * as tfl from "@tensorflow/tfjs-layers";
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { kindOfFile } from "../../src/library/io/file_kinds.ts";
+import { kindOfFile } from "../../src/library/io/kinds/file_kinds.ts";
 import { writeZip } from "../../src/library/io/zip.ts";
 
 const { DataLossError } = tf.errors;

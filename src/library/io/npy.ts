@@ -16,7 +16,7 @@ import {
   viewOf,
   type Writable,
 } from "./bytes.ts";
-import { lookingLike } from "./file_kinds.ts";
+import { lookingLike } from "./kinds/file_kinds.ts";
 
 const MAGIC = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59];
 const ALIGNMENT = 64;

@@ -18,7 +18,7 @@ import {
   viewOf,
   type Writable,
 } from "./bytes.ts";
-import { lookingLike } from "./file_kinds.ts";
+import { lookingLike } from "./kinds/file_kinds.ts";
 import { quantizedEntries } from "./quantized.ts";
 
 const NAMES: Partial<Record<DType, string>> = {

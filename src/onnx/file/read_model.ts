@@ -117,7 +117,7 @@ async function recognising<T>(head: Uint8Array, work: () => Promise<T>): Promise
     return await work();
   } catch (cause) {
     if (!(cause instanceof DataLossError)) throw cause;
-    const { kindOfFile } = await import("../../library/io/file_kinds.ts");
+    const { kindOfFile } = await import("../../library/io/kinds/file_kinds.ts");
     const kind = kindOfFile(head);
     if (kind === null || /ONNX/.test(kind.split(",")[0])) throw cause;
     throw new DataLossError(`Cannot read an ONNX model: it looks like ${kind}`, { cause });

@@ -1,7 +1,7 @@
 /** Decoding of protobuf messages, with errors that name the file. */
 import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/protobuf";
 import { DataLossError } from "../../engine/core/errors.ts";
-import { lookingLike } from "../../library/io/file_kinds.ts";
+import { lookingLike } from "../../library/io/kinds/file_kinds.ts";
 
 /** Decodes a message. Throws `DataLossError` naming the file for invalid bytes. */
 export function decode<D extends DescMessage>(

@@ -3,7 +3,7 @@ import { wantList, wantObject } from "../../engine/core/arguments.ts";
 import { fromJson, type JsonValue, toBinary } from "@bufbuild/protobuf";
 import { DataLossError } from "../../engine/core/errors.ts";
 import type { GraphDefJson } from "../../engine/graph/graph_def_json.ts";
-import { kindOfFile } from "../../library/io/file_kinds.ts";
+import { kindOfFile } from "../../library/io/kinds/file_kinds.ts";
 import { naming } from "../../library/io/naming.ts";
 import { decode } from "./decode.ts";
 import { graphDefOf } from "./from_message.ts";

@@ -19,7 +19,7 @@ import {
   type TensorInfo,
 } from "../proto/saved_model_pb.ts";
 import { DataType, type TensorShapeProto } from "../proto/tensor_pb.ts";
-import { lookingLike } from "../../library/io/file_kinds.ts";
+import { lookingLike } from "../../library/io/kinds/file_kinds.ts";
 import { openParts } from "../../library/io/random_access.ts";
 import { readSource } from "../../library/io/source.ts";
 

@@ -3,7 +3,7 @@ import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { DataLossError } from "../../engine/core/errors.ts";
 import { describe } from "../../engine/core/convert.ts";
 import { fetched, isFetched, placeOf, readBytes } from "../../library/io/files.ts";
-import { lookingLike } from "../../library/io/file_kinds.ts";
+import { lookingLike } from "../../library/io/kinds/file_kinds.ts";
 import { naming } from "../../library/io/naming.ts";
 import { fileWithin, folderOf, isRemote } from "../../library/io/within.ts";
 import { filesWithin } from "../../tensorflow/graph_def/files_within.ts";

@@ -2,7 +2,7 @@
 import * as tf from "../../../mod.ts";
 import { DataLossError, UnimplementedError, ValueError } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
-import { kindOfFile } from "../../library/io/file_kinds.ts";
+import { kindOfFile } from "../../library/io/kinds/file_kinds.ts";
 import { type FileSource, readSource } from "../../library/io/source.ts";
 import { readZip } from "../../library/io/zip.ts";
 import { isKeras3, isObject, type JsonObject, layersModel } from "../layers/keras_config.ts";

@@ -89,7 +89,7 @@ export function csvSource(files: Files, options: CsvOptions | CsvConfig): Source
   return listedSource(files, options as CsvOptions);
 }
 
-/** What is as a rule. */
+/** Parts of a format that configurations do not change. */
 const PLAIN = { names: null, useQuoteDelim: true, naValue: "" };
 
 function listedSource(files: Files, options: CsvOptions): Source {

@@ -82,7 +82,7 @@ export interface Column {
   readonly isLoose?: boolean;
 }
 
-/** What configurations say about a file. */
+/** Columns of a file as configurations describe them. */
 export interface Configured {
   /** In the order in which elements have them. */
   readonly columns: readonly Column[];

@@ -8,13 +8,13 @@ const SHOWN = 40;
 
 /** A kind of files. */
 interface Kind {
-  /** What the file is, with what to do. */
+  /** Name of the kind, with the reader that takes it or the step that helps. */
   readonly name: string;
   /** The bytes that tell, as characters. */
   readonly bytes: string;
-  /** Where they are. Default 0. */
+  /** Position of these bytes. Default 0. */
   readonly at?: number;
-  /** What else is among the first bytes. */
+  /** A text that the first bytes have further on. */
   readonly holds?: RegExp;
 }
 
