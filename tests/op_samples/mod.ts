@@ -10,6 +10,7 @@ import { IMPORTED_MORE } from "./imported_more.ts";
 import type { SampleTable } from "./inputs.ts";
 import { LINALG } from "./linalg.ts";
 import { LINEAR } from "./linear.ts";
+import { NAMES } from "./names.ts";
 import { OPTIMIZER } from "./optimizer.ts";
 import { POINTWISE } from "./pointwise.ts";
 import { RANDOM } from "./random.ts";
@@ -28,6 +29,7 @@ export const FAMILIES: Readonly<Record<string, SampleTable>> = {
   imported_more: IMPORTED_MORE,
   linalg: LINALG,
   linear: LINEAR,
+  names: NAMES,
   optimizer: OPTIMIZER,
   pointwise: POINTWISE,
   random: RANDOM,
@@ -50,6 +52,11 @@ export const WITHOUT_SAMPLES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     ["DecodePng", "DecodeJpeg", "DecodeImage", "DecodeWav", "EncodePng", "EncodeJpeg"].map(
       (name) => [name, "bytes of files: tests/io/codecs_test.ts"],
+    ),
+  ),
+  ...Object.fromEntries(
+    ["EncodeJpegVariableQuality", "EncodeWav", "ExtractJpegShape"].map(
+      (name) => [name, "bytes of files: tests/names/data_test.ts"],
     ),
   ),
   ReadFile: "reads files: tests/io/codecs_test.ts",

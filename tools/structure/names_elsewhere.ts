@@ -74,6 +74,7 @@ export const ELSEWHERE: Readonly<Record<string, string>> = {
   "tf.io.write_file": "the platform's own, as Deno.writeFile",
   "tf.io.matching_files": "data.listFiles",
   "tf.io.match_filenames_once": "data.listFiles",
+  "tf.io.TFRecordOptions": "the options of io.TFRecordWriter",
   "tf.unravel_index": "div and mod by the strides",
 };
 
@@ -137,6 +138,9 @@ export const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
     ...["args", "vars", "vars_per_channel"].map((kind) =>
       `tf.quantization.fake_quant_with_min_max_${kind}_gradient`
     ),
+  ],
+  "tensors of levels with a range beside them are not here: `tf.quantize` keeps both in one": [
+    "tf.quantization.quantized_concat",
   ],
   "cells of Keras 2 that it has dropped": [
     ...["Device", "Dropout", "Residual"].map((kind) => `tf.nn.RNNCell${kind}Wrapper`),

@@ -124,6 +124,8 @@ export * from "./array/space_batch.ts";
 export * from "./rows/rnn_cell.ts";
 export { dot, matMul, outerProduct } from "./linalg/matmul.ts";
 export { dequantize, quantize, type QuantizeOptions } from "./quantised/quantize.ts";
+/** Rounding to the levels of a few bits, and what training with it takes. */
+export * as quantization from "./quantised/namespace.ts";
 export { QuantizedTensor, QuantizedTensorSpec } from "./quantised/quantized_tensor.ts";
 export { conv1d, conv2d, conv2dTranspose } from "./conv/conv.ts";
 export * from "./conv/conv_3d.ts";
@@ -133,6 +135,8 @@ export * from "./linalg/einsum.ts";
 /** Products and convolutions with bias and activation in one op. */
 export * as fused from "./fused/namespace.ts";
 export { tensordot } from "./linalg/linalg.ts";
+/** Activations, losses, windows, labels and embeddings of networks, by TensorFlow's names. */
+export * as nn from "./nn/namespace.ts";
 /** Linear algebra. */
 export * as linalg from "./linalg/namespace.ts";
 export * from "./conv/pool_functions.ts";

@@ -7,18 +7,19 @@ import { apply, apply1, type OpInput } from "../../engine/core/apply.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { FailedPreconditionError, InvalidArgumentError } from "../../engine/core/errors.ts";
 import type { HostOp } from "../../engine/core/contract/host_op.ts";
-import { NdArray } from "../../engine/core/nd_array.ts";
+import { NdArray, setElement } from "../../engine/core/nd_array.ts";
 import { type Attrs, defineOp, type OpDef, type OpInit } from "../../engine/core/op.ts";
 import { optionCheck } from "../../engine/core/arguments.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
 import { decodeString } from "../../engine/core/text.ts";
-import { toInput } from "../../engine/ops/input.ts";
+import { castInput, toIndexInput, toInput } from "../../engine/ops/input.ts";
 import { constantTensor } from "../../engine/runtime/eager/eager.ts";
 import { scopeDevice } from "../../engine/runtime/devices/devices.ts";
 import { checkChannels, decodeBytes, encodeImage } from "./codecs.ts";
 import { readBytes } from "./files.ts";
 import { fileOfOp, WITHIN } from "./within.ts";
-import { decodeWav as wavSamples } from "./wav.ts";
+import { decodeWav as wavSamples, encodeWav as encodeWavOf } from "./wav.ts";
+import { jpegShape } from "./decode/jpeg_shape.ts";
 
 type Body = (
   inputs: readonly NdArray[],
@@ -115,6 +116,39 @@ const DecodeWav = defineHost("DecodeWav", {
   },
 });
 
+const EncodeWav = defineHost("EncodeWav", {
+  inputs: ["audio: float32", "sample_rate: int32"],
+  outputs: ["contents: string"],
+  infer: () => [[]],
+  run: ([audio, rate]) => [new NdArray("string", [], [encodeWavOf(audio, Number(rate.at(0)))])],
+});
+
+/** {@linkcode encodeJpeg} whose quality is an input. */
+export const EncodeJpegVariableQuality: OpDef = defineHost("EncodeJpegVariableQuality", {
+  inputs: ["images: uint8", "quality: int32"],
+  outputs: ["contents: string"],
+  infer: () => [[]],
+  run: ([image, quality]) =>
+    map(encodeImage(image, "jpeg", Number(quality.at(0))), (bytes) => [
+      new NdArray("string", [], [bytes]),
+    ]),
+});
+
+/** The extents of a JPEG, which are read without decoding it. */
+export const ExtractJpegShape: OpDef = defineHost("ExtractJpegShape", {
+  inputs: ["contents: string"],
+  outputs: ["image_shape: output_type"],
+  attrs: ["output_type: index = int32"],
+  infer: () => [[3]],
+  run: ([contents], { output_type }) => {
+    const shape = NdArray.zeros(output_type, [3]);
+    jpegShape(bytesOf(contents, "ExtractJpegShape")).forEach((n, i) =>
+      setElement(shape, i, output_type === "int64" ? BigInt(n) : n)
+    );
+    return [shape];
+  },
+});
+
 const ReadFile = bytesOp("ReadFile", {
   inputs: ["filename: string"],
   // The file may change, so it is read at each run.
@@ -127,7 +161,8 @@ const ReadFile = bytesOp("ReadFile", {
 /** Encoded bytes: a scalar string tensor, a string array, or the bytes themselves. */
 export type Contents = TensorLike | Tensor | NdArray | Uint8Array;
 
-function contentsInput(contents: Contents, fn: string): OpInput {
+/** Returns encoded bytes as the input of an op. */
+export function contentsInput(contents: Contents, fn: string): OpInput {
   if (contents instanceof Uint8Array) return new NdArray("string", [], [contents]);
   return toInput(contents as Tensor, "contents", fn, { dtype: "string" });
 }
@@ -272,6 +307,24 @@ export function decodeWav(contents: Contents, options: DecodeWavOptions = {}): W
     desired_samples: options.desiredSamples ?? -1,
   });
   return { audio, sampleRate };
+}
+
+/**
+ * Encodes samples of shape `[samples, channels]`, from -1 to 1, as a WAV of 16 bits a sample; what is beyond is clipped. Throws
+ * `InvalidArgumentError` for other shapes and rates below 1. TensorFlow op `EncodeWav`, `tf.audio.encode_wav`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const wav = tf.io.encodeWav([[0], [0.5], [-1]], 8000);
+ * console.log(tf.io.decodeWav(wav).audio.arraySync()); // [[0], [0.5], [-1]]
+ * ```
+ */
+export function encodeWav(audio: TensorLike, sampleRate: TensorLike): Tensor {
+  return apply1(EncodeWav, [
+    castInput(toInput(audio, "audio", "encodeWav"), "float32"),
+    toIndexInput(sampleRate, "sampleRate", "encodeWav"),
+  ]);
 }
 
 /**

@@ -31,6 +31,27 @@ export {
   RaggedFeature,
   VarLenFeature,
 } from "./examples.ts";
+export {
+  decodeCsv,
+  type DecodeCsvOptions,
+  decodeRaw,
+  type DecodeRawOptions,
+  parseTensor,
+  serializeTensor,
+} from "./decode/text_ops.ts";
+export {
+  deserializeManySparse,
+  serializeManySparse,
+  serializeSparse,
+} from "./decode/sparse_ops.ts";
+export {
+  adjustJpegQuality,
+  decodeAndCropJpeg,
+  extractJpegShape,
+  isJpeg,
+  randomJpegQuality,
+  statelessRandomJpegQuality,
+} from "./decode/jpeg.ts";
 export { type ImageCodec, type ImageFormat, type Pixels, registerImageCodec } from "./codecs.ts";
 export {
   type Contents,
@@ -45,6 +66,7 @@ export {
   encodeJpeg,
   type EncodeJpegOptions,
   encodePng,
+  encodeWav,
   readFile,
   type Wav,
 } from "./image_ops.ts";

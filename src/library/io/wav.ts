@@ -1,7 +1,7 @@
-/** WAV files of 16 bits a sample as arrays. */
+/** WAV files of 16 bits a sample as arrays, and back. */
 import { InvalidArgumentError } from "../../engine/core/errors.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
-import { viewOf } from "./bytes.ts";
+import { type Bytes, viewOf } from "./bytes.ts";
 
 /** A sound: samples from -1 to 1 of shape `[samples, channels]`, and their rate in a second. */
 export interface Sound {
@@ -59,4 +59,40 @@ export function decodeWav(bytes: Uint8Array, { channels, samples }: SoundSize): 
     at = from + length + (length & 1);
   }
   return fail("it has no samples");
+}
+
+/**
+ * Encodes samples of shape `[samples, channels]`, from -1 to 1, as a WAV of 16 bits a sample; what is beyond is clipped. Throws
+ * `InvalidArgumentError` for other shapes and for a rate below 1.
+ */
+export function encodeWav(audio: NdArray, sampleRate: number): Bytes {
+  const fail = (why: string): never => {
+    throw new InvalidArgumentError(`Cannot encode a WAV: ${why}`, { op: "EncodeWav" });
+  };
+  if (audio.rank !== 2) fail(`audio must be 2-dimensional, received shape [${audio.shape}]`);
+  const [samples, channels] = audio.shape;
+  if (channels < 1 || channels > 1024) {
+    fail(`audio must have 1 to 1024 channels, received ${channels}`);
+  }
+  if (!(sampleRate > 0)) fail(`sampleRate must be above 0, received ${sampleRate}`);
+  const size = 2 * samples * channels, bytes = new Uint8Array(44 + size), view = viewOf(bytes);
+  const text = (at: number, letters: string): void =>
+    [...letters].forEach((c, i) => bytes[at + i] = c.charCodeAt(0));
+  text(0, "RIFF");
+  view.setUint32(4, 36 + size, true);
+  text(8, "WAVEfmt ");
+  view.setUint32(16, 16, true);
+  view.setUint16(20, 1, true);
+  view.setUint16(22, channels, true);
+  view.setUint32(24, sampleRate, true);
+  view.setUint32(28, 2 * sampleRate * channels, true);
+  view.setUint16(32, 2 * channels, true);
+  view.setUint16(34, 16, true);
+  text(36, "data");
+  view.setUint32(40, size, true);
+  for (let i = 0; i < samples * channels; i++) {
+    const x = Number(audio.at(i)) * 32768, whole = Math.sign(x) * Math.floor(Math.abs(x) + 0.5);
+    view.setInt16(44 + 2 * i, Math.max(-32768, Math.min(32767, whole)), true);
+  }
+  return bytes;
 }

@@ -19,6 +19,13 @@ import { abs, sign } from "../../engine/ops/pointwise/rounding.ts";
 import { multiplyNoNan } from "../../engine/ops/pointwise/select.ts";
 import { sum } from "../../engine/ops/reduce/reduce.ts";
 import "../../engine/ops/host/examples.ts";
+import {
+  DeserializeManySparse,
+  DeserializeSparse,
+  SerializeManySparse,
+  SerializeSparse,
+} from "../../engine/ops/host/serialize_sparse.ts";
+import { DecodePaddedRaw, DecodeRaw } from "../../engine/ops/host/decode_raw.ts";
 import "../../engine/ops/text/all.ts";
 import "../ops/bits.ts";
 import {
@@ -26,8 +33,9 @@ import {
   DRAWN_BOXES,
   NonMaxSuppressionWithOverlaps,
 } from "../../engine/ops/image/box_ops.ts";
-import "../ops/csv.ts";
-import "../ops/fake_quant.ts";
+import { FAKE_QUANT_OPS } from "../../engine/ops/quantised/fake_quant.ts";
+import { DecodeCSV } from "../../engine/ops/text/csv.ts";
+import { IsotonicRegression } from "../../engine/ops/nn/isotonic.ts";
 import { CTCBeamSearchDecoder, CTCGreedyDecoder, CTCLoss } from "../../engine/ops/rows/ctc.ts";
 import { PHILOX_OPS } from "../../engine/ops/random/philox.ts";
 import "../ops/philox.ts";
@@ -63,6 +71,7 @@ import { groupedConv, groupsOf } from "./rules/grouped_conv.ts";
 import { adjustContrast, adjustHue, adjustSaturation, hsvToRgb, rgbToHsv } from "./rules/images.ts";
 import * as lists from "./rules/lists.ts";
 import { batchNormGrad, biasAdd, biasAddGrad, fusedBatchNorm } from "./rules/norms.ts";
+import { SPECTRAL_RULES } from "./rules/spectral.ts";
 import {
   bucketize,
   diagonals,
@@ -145,6 +154,7 @@ export const OP_TABLE: Readonly<Record<string, OpEntry>> = {
     ({ inputs: [x, at, updates] }) => [tensorScatterAdd(x, at, updates)],
     3,
   ),
+  ...SPECTRAL_RULES,
   // Numbers.
   Erfc: rule(({ inputs: [x] }) => [sub(cast(1, x.dtype), erf(x))]),
   // The remainder has the sign of the dividend.
@@ -305,9 +315,18 @@ const NAMED = [
   CTCGreedyDecoder,
   CTCLoss,
   CombinedNonMaxSuppression,
+  DecodeCSV,
+  DecodePaddedRaw,
+  DecodeRaw,
+  DeserializeManySparse,
+  DeserializeSparse,
   ...DRAWN_BOXES,
+  ...FAKE_QUANT_OPS,
+  IsotonicRegression,
   NonMaxSuppressionWithOverlaps,
   ...PHILOX_OPS,
+  SerializeManySparse,
+  SerializeSparse,
 ];
 
 /** The op of ours that a node of this op is, where no rule applies; undefined for none. */

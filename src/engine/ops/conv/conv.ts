@@ -149,3 +149,15 @@ export function conv2dTranspose(
   const args = { x, filter, outputShape, strides, pad, dataFormat: "NHWC", dimRoundingMode };
   return convolveTransposed(FAMILY.inputGradient, "conv2dTranspose", 4, args);
 }
+
+/** Transposed convolution whose filter has gaps between its taps: {@linkcode conv2dTranspose} with `dilations` and no strides. */
+export function dilatedConv2dTranspose(
+  x: TensorLike,
+  filter: TensorLike,
+  outputShape: readonly number[] | Tensor,
+  pad: Padding,
+  dilations: PerAxis,
+): Tensor {
+  const args = { x, filter, outputShape, strides: 1, pad, dataFormat: "NHWC", dilations };
+  return convolveTransposed(FAMILY.inputGradient, "atrousConv2dTranspose", 4, args);
+}

@@ -1,4 +1,4 @@
-/** ParseExampleV2 and DecodeRaw: convert records to tensors, on the host. */
+/** ParseExampleV2: converts records to tensors, on the host. */
 import { type DType, DTYPES, type HostData, makeData } from "../../core/dtype.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
@@ -219,35 +219,5 @@ export const ParseExampleV2: OpDef = defineOp({
       ...ragged.map(([values]) => values),
       ...ragged.map(([, splits]) => splits),
     ];
-  },
-});
-
-defineOp({
-  name: "DecodeRaw",
-  inputs: ["bytes: string"],
-  outputs: ["output: out_type"],
-  attrs: [
-    "out_type: {float16, float32, float64, int32, uint16, uint8, int16, int8, int64, bool}",
-    "little_endian: bool = true",
-  ],
-  infer: ([x]) => [x.shape === null ? null : [...x.shape, null]],
-  grad: null,
-  cpu: ([x], _, { attrs }) => {
-    const dtype = attrs.out_type as DType, { bytes: width, array } = DTYPES[dtype];
-    const texts = textsOf(x), length = texts[0]?.length ?? 0;
-    if (length % width !== 0 || texts.some((t) => t.length !== length)) {
-      refuse(
-        `DecodeRaw requires input strings to all be the same size, a multiple of ${width} bytes: received ${
-          texts.map((t) => t.length).slice(0, 5)
-        }`,
-      );
-    }
-    const all = new Uint8Array(length * texts.length);
-    texts.forEach((t, i) => all.set(t, i * length));
-    if (!attrs.little_endian) {
-      for (let i = 0; i < all.length; i += width) all.subarray(i, i + width).reverse();
-    }
-    const shape = [...x.shape, length / width];
-    return [new NdArray(dtype, shape, new array!(all.buffer) as HostData)];
   },
 });

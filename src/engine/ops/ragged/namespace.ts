@@ -236,3 +236,12 @@ export function max(x: RaggedTensor, axis: number | null = null): RaggedValues {
 export function min(x: RaggedTensor, axis: number | null = null): RaggedValues {
   return reduced(denseMin, x, axis);
 }
+
+export {
+  cross,
+  type CrossedRows,
+  crossHashed,
+  rowSplitsToSegmentIds,
+  segmentIdsToRowSplits,
+  stackDynamicPartitions,
+} from "./ragged_segments.ts";

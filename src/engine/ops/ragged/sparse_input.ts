@@ -21,7 +21,9 @@ export function toSparse(x: SparseLike, arg: string, fn: string): SparseTensor {
   if (x instanceof SparseTensor) return x;
   if (x instanceof SparseArray) return new SparseTensor(x.indices, x.values, x.denseShape);
   throw new TypeError(
-    `Argument '${arg}' passed to 'sparse.${fn}' must be a SparseTensor, but got ${describe(x)}`,
+    `Argument '${arg}' passed to '${
+      fn.includes(".") ? fn : `sparse.${fn}`
+    }' must be a SparseTensor, but got ${describe(x)}`,
   );
 }
 

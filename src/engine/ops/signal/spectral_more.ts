@@ -57,18 +57,14 @@ export function ifft3d(input: TensorLike): Tensor {
 }
 
 /** Crops or pads an axis with zeros to a length. */
-function fitted(x: Tensor, axis: number, length: number): Tensor {
-  const known = x.shape[axis];
+export function fitted(x: Tensor, axis: number, length: number): Tensor {
+  const known = x.staticShape![axis], zeros = new Array<number>(x.rank).fill(0);
   if (known === length) return x;
-  if (known > length) {
-    const zeros = new Array<number>(x.rank).fill(0);
-    return slice(x, zeros, zeros.map((_, i) => i === axis ? length : -1));
-  }
-  const ends = Array.from(
-    { length: x.rank },
-    (_, i): [number, number] => [0, i === axis ? length - known : 0],
-  );
-  return pad(x, ends);
+  const cropped = (y: Tensor): Tensor =>
+    slice(y, zeros, zeros.map((_, i) => i === axis ? length : -1));
+  if (known !== null && known > length) return cropped(x);
+  const ends = zeros.map((_, i): [number, number] => [0, i === axis ? length - (known ?? 0) : 0]);
+  return known === null ? cropped(pad(x, ends)) : pad(x, ends);
 }
 
 function checkLengths(lengths: readonly number[] | undefined, axes: number, fn: string): void {

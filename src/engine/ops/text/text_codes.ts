@@ -66,7 +66,7 @@ export const StringToHashBucketStrong: OpDef = defineStringMap(
   },
 );
 
-defineOp({
+export const SerializeTensor: OpDef = defineOp({
   name: "SerializeTensor",
   inputs: ["tensor: T"],
   outputs: ["serialized: string"],
@@ -78,7 +78,7 @@ defineOp({
   },
 });
 
-defineOp({
+export const ParseTensor: OpDef = defineOp({
   name: "ParseTensor",
   inputs: ["serialized: string"],
   outputs: ["output: out_type"],

@@ -2,12 +2,12 @@
  * DecodeCSV: parses columns of numbers and strings from records of text, in TensorFlow's reading of RFC 4180. On the
  * host.
  */
-import { type DType, DTYPES } from "../../engine/core/dtype.ts";
-import { defineOp } from "../../engine/core/op.ts";
-import { NdArray, setElement } from "../../engine/core/nd_array.ts";
-import { decodeString, encodeString } from "../../engine/core/text.ts";
-import { parseNumber } from "../../engine/kernels/host/text/number_text.ts";
-import { refuse, textsOf } from "../../engine/ops/host/arrays.ts";
+import { type DType, DTYPES } from "../../core/dtype.ts";
+import { defineOp, type OpDef } from "../../core/op.ts";
+import { NdArray, setElement } from "../../core/nd_array.ts";
+import { decodeString, encodeString } from "../../core/text.ts";
+import { parseNumber } from "../../kernels/host/text/number_text.ts";
+import { refuse, textsOf } from "../host/arrays.ts";
 
 const QUOTE = 34, LF = 10, CR = 13;
 
@@ -51,7 +51,7 @@ function fieldsOf(text: Uint8Array, delimiter: number, quotes: boolean): Uint8Ar
   return fields;
 }
 
-defineOp({
+export const DecodeCSV: OpDef = defineOp({
   name: "DecodeCSV",
   inputs: ["records: string", "record_defaults: OUT_TYPE"],
   outputs: ["output: OUT_TYPE"],
