@@ -1,14 +1,14 @@
 /** Samples of ops behind names of `tf.nn`, `tf.linalg` and `tf.image`. */
 
 import { NdArray } from "@weft/weft";
-import { any, distinct, floats, number, sample, type SampleTable } from "./inputs.ts";
+import { any, distinct, number, sample, type SampleTable } from "./inputs.ts";
 
 const texts = (shape: number[], ...values: string[]): NdArray =>
   new NdArray("string", shape, values.map((v) => new TextEncoder().encode(v)));
 const longs = (shape: number[], ...values: number[]): NdArray =>
   new NdArray("int64", shape, BigInt64Array.from(values, BigInt));
 /** Indices, values and dense shape. */
-const sparse = [longs([2, 2], 0, 1, 2, 0), floats([2], 5, 6), longs([2], 3, 2)];
+const sparse = [longs([2, 2], 0, 1, 2, 0), longs([2], 5, 6), longs([2], 3, 2)];
 /** TensorProtos of int64[0, 1], float32[0] and int64[1]. */
 const NONE = ["\b\t\x12\b\x12\x02\b\x00\x12\x02\b\x01", "\b\x01\x12\x04\x12\x02\b\x00"];
 const none = [...NONE, "\b\t\x12\x04\x12\x02\b\x01\x22\b\x05\0\0\0\0\0\0\0"];

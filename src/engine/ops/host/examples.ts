@@ -1,5 +1,5 @@
 /** ParseExampleV2: converts records to tensors, on the host. */
-import { type DType, DTYPES, type HostData, makeData } from "../../core/dtype.ts";
+import { type DType, DTYPES, makeData } from "../../core/dtype.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { isConcrete, type PartialShape, sameShape, shapeText, sizeOf } from "../../core/shape.ts";
