@@ -32,9 +32,9 @@ const PAGE: Readonly<Record<string, Limits>> = {
   add: { first: 44, whole: 88, loads: ["vectors"] },
   mlp: { first: 92, whole: 134, loads: ["vectors"] },
   mlp_webgpu: { first: 92, whole: 152, loads: ["adapter", "webgpu_device"] },
-  ort: { first: 262, whole: 305, loads: ["vectors"] },
-  ort_webgpu: { first: 262, whole: 358, loads: ["adapter", "webgpu_device", "window_kernels"] },
-  all: { first: 316, whole: 407, loads: ALL_CPU },
+  ort: { first: 263, whole: 306, loads: ["vectors"] },
+  ort_webgpu: { first: 263, whole: 359, loads: ["adapter", "webgpu_device", "window_kernels"] },
+  all: { first: 320, whole: 411, loads: ALL_CPU },
 };
 
 let home = "";

@@ -13,7 +13,7 @@ export interface Input {
   readonly values: readonly unknown[];
 }
 
-/** What TensorFlow gives. */
+/** Inputs, results and gradients of TensorFlow. */
 export interface Recorded {
   readonly inputs: readonly Input[];
   readonly result: unknown;

@@ -17,7 +17,7 @@ import {
 } from "../../engine/core/shape.ts";
 import { Tensor, type TensorLike } from "../../engine/core/tensor.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
-import { type Feature, ParseExampleV2, writeExample } from "../../engine/ops/host/examples.ts";
+import { type Feature, ParseExampleV2, writeExample } from "../../engine/ops/decode/mod.ts";
 import { asTensor, toInput } from "../../engine/ops/input.ts";
 import { type RaggedTensor, RaggedTensorSpec } from "../../engine/ops/ragged/ragged_tensor.ts";
 import { type SparseTensor, SparseTensorSpec } from "../../engine/ops/ragged/sparse_tensor.ts";

@@ -38,12 +38,12 @@ export {
   type DecodeRawOptions,
   parseTensor,
   serializeTensor,
-} from "./decode/text_ops.ts";
+} from "../../engine/ops/decode/mod.ts";
 export {
   deserializeManySparse,
   serializeManySparse,
   serializeSparse,
-} from "./decode/sparse_ops.ts";
+} from "../../engine/ops/decode/mod.ts";
 export {
   adjustJpegQuality,
   decodeAndCropJpeg,

@@ -19,25 +19,9 @@ import { abs, sign } from "../../engine/ops/pointwise/rounding.ts";
 import { multiplyNoNan } from "../../engine/ops/pointwise/select.ts";
 import { sum } from "../../engine/ops/reduce/reduce.ts";
 import "../../engine/ops/host/examples.ts";
-import {
-  DeserializeManySparse,
-  DeserializeSparse,
-  SerializeManySparse,
-  SerializeSparse,
-} from "../../engine/ops/host/serialize_sparse.ts";
-import { DecodePaddedRaw, DecodeRaw } from "../../engine/ops/host/decode_raw.ts";
 import "../../engine/ops/text/all.ts";
 import "../ops/bits.ts";
-import {
-  CombinedNonMaxSuppression,
-  DRAWN_BOXES,
-  NonMaxSuppressionWithOverlaps,
-} from "../../engine/ops/image/box_ops.ts";
-import { FAKE_QUANT_OPS } from "../../engine/ops/quantised/fake_quant.ts";
-import { DecodeCSV } from "../../engine/ops/text/csv.ts";
-import { IsotonicRegression } from "../../engine/ops/nn/isotonic.ts";
-import { CTCBeamSearchDecoder, CTCGreedyDecoder, CTCLoss } from "../../engine/ops/rows/ctc.ts";
-import { PHILOX_OPS } from "../../engine/ops/random/philox.ts";
+import { FILE_OPS } from "../../engine/ops/of_files.ts";
 import "../ops/philox.ts";
 import "../ops/quantize.ts";
 import "../ops/quantized.ts";
@@ -309,30 +293,10 @@ function entryOf(op: string): OpEntry | undefined {
   return Object.hasOwn(OP_TABLE, op) ? OP_TABLE[op] : undefined;
 }
 
-/** Ops of files whose modules pages without files leave out: named as values, a bundler keeps them here alone. */
-const NAMED = [
-  CTCBeamSearchDecoder,
-  CTCGreedyDecoder,
-  CTCLoss,
-  CombinedNonMaxSuppression,
-  DecodeCSV,
-  DecodePaddedRaw,
-  DecodeRaw,
-  DeserializeManySparse,
-  DeserializeSparse,
-  ...DRAWN_BOXES,
-  ...FAKE_QUANT_OPS,
-  IsotonicRegression,
-  NonMaxSuppressionWithOverlaps,
-  ...PHILOX_OPS,
-  SerializeManySparse,
-  SerializeSparse,
-];
-
 /** The op of ours that a node of this op is, where no rule applies; undefined for none. */
 export function opNamed(op: string): ReturnType<typeof lookupOp> {
   const entry = entryOf(op), name = entry !== undefined && "op" in entry ? entry.op : op;
-  return lookupOp(name) ?? NAMED.find((def) => def.name === name);
+  return lookupOp(name) ?? FILE_OPS.find((def) => def.name === name);
 }
 
 /** The rule by which a node is written in others; undefined where it stands as it is, as it does once the op is one of ours. */

@@ -30,7 +30,7 @@ import { SparseTensor } from "../ragged/sparse_tensor.ts";
 import { clipByNorm } from "../reduce/reduce_derived.ts";
 import { prod } from "../reduce/prod.ts";
 
-/** How the embeddings of a row become one: their sum, that over the weights' sum, or over the root of the sum of their squares. */
+/** The one embedding of a row: the sum of its embeddings, that over the weights' sum, or over the root of the sum of their squares. */
 export type EmbeddingCombiner = "sum" | "mean" | "sqrtn";
 
 /** Rows of ids, and rows of weights. */
@@ -40,7 +40,7 @@ export type EmbeddingRows = SparseLike | RaggedTensor;
 export interface EmbeddingOptions {
   /** Weights of the ids, in rows of the same lengths. Default all 1. */
   readonly weights?: EmbeddingRows | null;
-  /** How the embeddings of a row become one. Default `"mean"`. */
+  /** The one embedding of a row. Default `"mean"`. */
   readonly combiner?: EmbeddingCombiner;
   /** Greatest norm of an embedding, beyond which it is scaled down. Default none. */
   readonly maxNorm?: number | null;

@@ -21,7 +21,7 @@ export interface SufficientStatistics {
   readonly meanSs: TensorLike;
   /** Sums of the squares of the elements, less the shift. */
   readonly varianceSs: TensorLike;
-  /** What the elements were shifted by; null for nothing. */
+  /** The number by which elements were shifted; null for nothing. */
   readonly shift?: TensorLike | null;
 }
 
@@ -122,7 +122,7 @@ export interface GlobalNormalizationArgs {
   readonly mean: TensorLike;
   /** Variances, one for each channel. */
   readonly variance: TensorLike;
-  /** What is added to the normalized. */
+  /** The summand of the normalized. */
   readonly beta: TensorLike;
   /** The factor of the normalized; read where `scaleAfterNormalization` is true. */
   readonly gamma: TensorLike;

@@ -67,7 +67,7 @@ export function rowSplitsToSegmentIds(splits: TensorLike): Tensor {
 }
 
 /**
- * Where rows begin, and the last one ends, of values whose rows have rising numbers: the inverse of {@linkcode rowSplitsToSegmentIds}. There
+ * The places where rows begin, and the last one ends, of values whose rows have rising numbers: the inverse of {@linkcode rowSplitsToSegmentIds}. There
  * are `numSegments` rows, or as many as the last number says. Of the ids' dtype. Throws `TypeError` for other dtypes than integers,
  * `ValueError` for what is no vector. Follows TensorFlow `tf.ragged.segment_ids_to_row_splits`.
  *

@@ -1,25 +1,14 @@
 /** JPEGs in the namespace `tf.io`: what they are, parts of them, and images as they come back from one. */
-import { wantNumber } from "../../../engine/core/arguments.ts";
-import { apply1, compose, type OpInput } from "../../../engine/core/apply.ts";
-import { DTYPES, isInteger } from "../../../engine/core/dtype.ts";
-import { ValueError } from "../../../engine/core/errors.ts";
-import { NdArray } from "../../../engine/core/nd_array.ts";
+import { apply1, compose } from "../../../engine/core/apply.ts";
 import { TypeError } from "../../../engine/core/throwing/builtin_errors.ts";
 import type { Tensor, TensorLike } from "../../../engine/core/tensor.ts";
-import { slice } from "../../../engine/ops/array/slice.ts";
-import { convertImageDtype } from "../../../engine/ops/image/adjust.ts";
-import { concat } from "../../../engine/ops/array/join.ts";
 import {
-  asTensor,
-  castInput,
-  intVector,
-  toIndexInput,
-  toInput,
-} from "../../../engine/ops/input.ts";
-import { equal } from "../../../engine/ops/pointwise/compare.ts";
-import { statelessUniformInt } from "../../../engine/ops/random/namespace.ts";
-import { randomUniformInt } from "../../../engine/ops/random/random.ts";
-import { substr } from "../../../engine/ops/text/strings.ts";
+  drawnQuality,
+  qualityInput,
+  startsAsJpeg,
+  throughBytes,
+  windowOf,
+} from "../../../engine/ops/decode/mod.ts";
 import {
   type Contents,
   contentsInput,
@@ -28,8 +17,6 @@ import {
   EncodeJpegVariableQuality,
   ExtractJpegShape,
 } from "../image_ops.ts";
-
-const START = new NdArray("string", [], [Uint8Array.of(0xff, 0xd8, 0xff)]);
 
 /**
  * True where encoded bytes begin as those of a JPEG do, a bool scalar. Follows TensorFlow `tf.io.is_jpeg`.
@@ -42,7 +29,7 @@ const START = new NdArray("string", [], [Uint8Array.of(0xff, 0xd8, 0xff)]);
  * ```
  */
 export function isJpeg(contents: Contents): Tensor {
-  return compose(() => equal(substr(asTensor(contentsInput(contents, "isJpeg")), 0, 3), START));
+  return compose(() => startsAsJpeg(contentsInput(contents, "isJpeg")));
 }
 
 /**
@@ -80,29 +67,22 @@ export function decodeAndCropJpeg(
   cropWindow: TensorLike,
   options: DecodeJpegOptions = {},
 ): Tensor {
-  return compose(() => {
-    const window = asTensor(toIndexInput(cropWindow, "cropWindow", "decodeAndCropJpeg"));
-    const image = decodeJpeg(contents, options);
-    return slice(
-      image,
-      concat([slice(window, [0], [2]), intVector([0])]),
-      concat([slice(window, [2], [2]), intVector([-1])]),
-    );
-  });
+  return compose(() => windowOf(decodeJpeg(contents, options), cropWindow, "decodeAndCropJpeg"));
 }
 
-/** Encodes and decodes an image, in its own dtype. */
-function passed(image: TensorLike, quality: OpInput, fn: string): Tensor {
-  const given = asTensor(toInput(image, "image", fn)), { dtype } = given;
-  const { kind } = DTYPES[dtype];
-  if (kind !== "float" && !isInteger(dtype)) {
-    throw new TypeError(`Cannot apply ${fn} to ${dtype}: wanted an image of numbers`);
-  }
-  const bytes = convertImageDtype(given, "uint8", true);
-  const known = given.staticShape?.at(-1);
-  const channels = known === 1 || known === 3 ? { channels: known as 1 | 3 } : {};
-  const encoded = apply1(EncodeJpegVariableQuality, [bytes, castInput(quality, "int32")]);
-  return convertImageDtype(decodeJpeg(encoded, channels), dtype, true);
+/** Encodes and decodes an image with a quality. */
+function passed(
+  image: TensorLike,
+  quality: () => ReturnType<typeof qualityInput>,
+  fn: string,
+): Tensor {
+  return compose(() => {
+    const given = quality();
+    return throughBytes(image, fn, (bytes, channels) => {
+      const encoded = apply1(EncodeJpegVariableQuality, [bytes, given]);
+      return decodeJpeg(encoded, channels === 0 ? {} : { channels });
+    });
+  });
 }
 
 /**
@@ -110,9 +90,8 @@ function passed(image: TensorLike, quality: OpInput, fn: string): Tensor {
  * Throws as `io.encodeJpeg` does. Follows TensorFlow `tf.image.adjust_jpeg_quality`.
  */
 export function adjustJpegQuality(image: TensorLike, quality: TensorLike): Tensor {
-  return compose(() =>
-    passed(image, toIndexInput(quality, "quality", "adjustJpegQuality"), "adjustJpegQuality")
-  );
+  const fn = "adjustJpegQuality";
+  return passed(image, () => qualityInput(quality, fn), fn);
 }
 
 /**
@@ -126,17 +105,7 @@ export function randomJpegQuality(
   seed?: number,
 ): Tensor {
   const fn = "randomJpegQuality";
-  wantQualities(minQuality, maxQuality, fn);
-  return compose(() => passed(image, randomUniformInt([], minQuality, maxQuality, seed), fn));
-}
-
-function wantQualities(least: number, most: number, fn: string): void {
-  wantNumber(least, "minQuality", fn);
-  wantNumber(most, "maxQuality", fn);
-  if (least >= 0 && most <= 100 && least < most) return;
-  throw new ValueError(
-    `Cannot apply ${fn}: wanted qualities from 0 to 100 in order, received ${least} and ${most}`,
-  );
+  return passed(image, () => drawnQuality([minQuality, maxQuality], fn, { seed }), fn);
 }
 
 /**
@@ -149,7 +118,6 @@ export function statelessRandomJpegQuality(
   maxQuality: number,
   seed: TensorLike,
 ): Tensor {
-  const fn = "statelessRandomJpegQuality";
-  wantQualities(minQuality, maxQuality, fn);
-  return compose(() => passed(image, statelessUniformInt([], seed, minQuality, maxQuality), fn));
+  const fn = "statelessRandomJpegQuality", stateless = seed;
+  return passed(image, () => drawnQuality([minQuality, maxQuality], fn, { stateless }), fn);
 }

@@ -1,15 +1,15 @@
 /** Texts and bytes as tensors, in the namespace `tf.io`: raw numbers, records of text, serialised and compressed tensors. On the host. */
-import { optionCheck, wantList, wantString } from "../../../engine/core/arguments.ts";
-import { apply, apply1, type OpInput } from "../../../engine/core/apply.ts";
-import { type DType, DTYPES } from "../../../engine/core/dtype.ts";
-import { TypeError } from "../../../engine/core/throwing/builtin_errors.ts";
-import { ValueError } from "../../../engine/core/errors.ts";
-import { describe } from "../../../engine/core/text.ts";
-import type { Tensor, TensorLike } from "../../../engine/core/tensor.ts";
-import { DecodePaddedRaw, DecodeRaw } from "../../../engine/ops/host/decode_raw.ts";
-import { toIndexInput, toInput } from "../../../engine/ops/input.ts";
-import { DecodeCSV } from "../../../engine/ops/text/csv.ts";
-import { ParseTensor, SerializeTensor } from "../../../engine/ops/text/text_codes.ts";
+import { optionCheck, wantList, wantString } from "../../core/arguments.ts";
+import { apply, apply1, type OpInput } from "../../core/apply.ts";
+import { type DType, DTYPES } from "../../core/dtype.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
+import { ValueError } from "../../core/errors.ts";
+import { describe } from "../../core/text.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { DecodePaddedRaw, DecodeRaw } from "../host/decode_raw.ts";
+import { toIndexInput, toInput } from "../input.ts";
+import { DecodeCSV } from "../text/csv.ts";
+import { ParseTensor, SerializeTensor } from "../text/text_codes.ts";
 
 /** A value whose strings are bytes: a tensor, a text, or bytes themselves. */
 const texts = (x: TensorLike, arg: string, fn: string): OpInput =>

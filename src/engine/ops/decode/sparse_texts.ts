@@ -1,21 +1,16 @@
 /** Sparse tensors as strings and back, in the namespace `tf.io`. On the host. */
-import { apply, apply1, compose } from "../../../engine/core/apply.ts";
-import type { DType } from "../../../engine/core/dtype.ts";
-import type { Tensor, TensorLike } from "../../../engine/core/tensor.ts";
+import { apply, apply1, compose } from "../../core/apply.ts";
+import type { DType } from "../../core/dtype.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import {
   DeserializeManySparse,
   SerializeManySparse,
   SerializeSparse,
-} from "../../../engine/ops/host/serialize_sparse.ts";
-import { toInput } from "../../../engine/ops/input.ts";
-import {
-  type SparseLike,
-  sparseOf,
-  toSparse,
-  wideParts,
-} from "../../../engine/ops/ragged/sparse_input.ts";
-import type { SparseTensor } from "../../../engine/ops/ragged/sparse_tensor.ts";
-import { dtypeOf } from "./text_ops.ts";
+} from "../host/serialize_sparse.ts";
+import { toInput } from "../input.ts";
+import { type SparseLike, sparseOf, toSparse, wideParts } from "../ragged/sparse_input.ts";
+import type { SparseTensor } from "../ragged/sparse_tensor.ts";
+import { dtypeOf } from "./texts.ts";
 
 /**
  * A sparse tensor as three strings: the indices, the values and the dense shape, each as `io.serializeTensor` writes them. Throws `TypeError` where

@@ -1,0 +1,12 @@
+/** Functions of texts and bytes that `tf.io` shows, and parts of others. */
+export { type Feature, ParseExampleV2, writeExample } from "../host/examples.ts";
+export * from "./jpeg_parts.ts";
+export { deserializeManySparse, serializeManySparse, serializeSparse } from "./sparse_texts.ts";
+export {
+  decodeCsv,
+  type DecodeCsvOptions,
+  decodeRaw,
+  type DecodeRawOptions,
+  parseTensor,
+  serializeTensor,
+} from "./texts.ts";

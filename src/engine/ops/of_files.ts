@@ -1,0 +1,38 @@
+/** FILE_OPS: ops of files whose modules pages without files leave out. Named as values, a bundler keeps them there alone. */
+import type { OpDef } from "../core/op.ts";
+import { DecodePaddedRaw, DecodeRaw } from "./host/decode_raw.ts";
+import {
+  DeserializeManySparse,
+  DeserializeSparse,
+  SerializeManySparse,
+  SerializeSparse,
+} from "./host/serialize_sparse.ts";
+import {
+  CombinedNonMaxSuppression,
+  DRAWN_BOXES,
+  NonMaxSuppressionWithOverlaps,
+} from "./image/box_ops.ts";
+import { IsotonicRegression } from "./nn/isotonic.ts";
+import { FAKE_QUANT_OPS } from "./quantised/fake_quant.ts";
+import { PHILOX_OPS } from "./random/philox.ts";
+import { CTCBeamSearchDecoder, CTCGreedyDecoder, CTCLoss } from "./rows/ctc.ts";
+import { DecodeCSV } from "./text/csv.ts";
+
+export const FILE_OPS: readonly OpDef[] = [
+  CTCBeamSearchDecoder,
+  CTCGreedyDecoder,
+  CTCLoss,
+  CombinedNonMaxSuppression,
+  DecodeCSV,
+  DecodePaddedRaw,
+  DecodeRaw,
+  DeserializeManySparse,
+  DeserializeSparse,
+  ...DRAWN_BOXES,
+  ...FAKE_QUANT_OPS,
+  IsotonicRegression,
+  NonMaxSuppressionWithOverlaps,
+  ...PHILOX_OPS,
+  SerializeManySparse,
+  SerializeSparse,
+];
