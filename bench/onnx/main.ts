@@ -5,146 +5,22 @@
 // A folder has NAME.onnx and NAME.io.bin; `bench/onnx/models.py` makes one of larger models. "first" is the time from the file's
 // bytes to the first result, the model's first load in the process, "again" the median of three more loads, "run" the median of
 // interleaved runs, with one thread in time of the processor, all with results in JavaScript's memory. --native names a Python that has onnxruntime, for a column of it.
-// --first leaves the runs out. --write puts the table into bench/RESULTS.md.
+// --first leaves the runs out. --cold starts a process for each first result instead, see cold.ts. --write puts the table into
+// bench/RESULTS.md.
 
 import { cpuUsage } from "node:process";
 import { parseArgs } from "node:util";
-import {
-  errorOf,
-  type ExternalFiles,
-  folderFiles,
-  type OnnxArray,
-  type OnnxFile,
-} from "./files.ts";
+import { coldStarts } from "./cold.ts";
+import { errorOf, folderFiles, type OnnxFile } from "./files.ts";
+import { onnxruntime, type Results, type Session, type System, weft } from "./systems.ts";
 import { writeSection } from "../results.ts";
-import type { Device } from "../row.ts";
 import { limitThreads, threadsText } from "../threads.ts";
-
-const PACKAGE = "npm:onnxruntime-web@1.30.0";
 
 /** Milliseconds of runs before the timed ones, by the clock that times: on a busy machine code is compiled later. */
 const WARM_MS = 600;
 
 /** Its threads spin for about 50 ms after a run. */
 const SPIN_MS = 80;
-
-type Results = ReadonlyMap<string, ArrayLike<number | bigint>>;
-
-/** A model to load: its bytes, and those of files beside it. */
-interface Loaded {
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly external: ExternalFiles;
-}
-
-/** A model set up in one system. */
-interface Session {
-  /** Runs it; results are in JavaScript's memory. */
-  run(): Promise<Results>;
-  dispose(): void;
-}
-
-interface System {
-  readonly name: string;
-  load(given: Loaded, inputs: ReadonlyMap<string, OnnxArray>): Promise<Session>;
-}
-
-async function weft(device: Device): Promise<System> {
-  const tf = await import("@weft/weft");
-  const { loadOnnx } = await import("@weft/weft/onnx");
-  await tf.setBackend(device);
-  const halves = (a: OnnxArray) =>
-    a.dtype === "float16" ? new Float16Array(a.data.buffer as ArrayBuffer) : a.data;
-  return {
-    name: "Weft",
-    async load({ bytes, external }, inputs) {
-      const model = await loadOnnx(bytes, { externalData: external });
-      const feeds = Object.fromEntries(
-        model.inputs.map(({ name, dtype }) => {
-          const given = inputs.get(name)!;
-          return [
-            name,
-            tf.tensor(halves(given) as unknown as Float32Array, [...given.shape], dtype),
-          ];
-        }),
-      );
-      return {
-        async run() {
-          const outputs = Object.entries(await model.run(feeds)).map(([name, y]) =>
-            [name, y as InstanceType<typeof tf.Tensor>] as const
-          );
-          const read = await Promise.all(
-            outputs.map(async ([name, y]) =>
-              [name, await y.data() as ArrayLike<number | bigint>] as const
-            ),
-          );
-          for (const [, y] of outputs) y.dispose();
-          return new Map(read);
-        },
-        dispose() {
-          model.dispose();
-          for (const t of Object.values(feeds)) t.dispose();
-        },
-      };
-    },
-  };
-}
-
-interface OrtTensor {
-  readonly data: ArrayLike<number | bigint>;
-}
-
-interface Ort {
-  readonly env: { readonly wasm: { numThreads?: number }; logLevel: string };
-  readonly InferenceSession: {
-    create(model: Uint8Array, options: {
-      readonly logSeverityLevel: number;
-      readonly externalData: readonly { readonly path: string; readonly data: Uint8Array }[];
-    }): Promise<{
-      run(feeds: Readonly<Record<string, OrtTensor>>): Promise<Readonly<Record<string, OrtTensor>>>;
-      release(): Promise<void>;
-    }>;
-  };
-  readonly Tensor: new (
-    type: string,
-    data: OnnxArray["data"] | Float16Array,
-    shape: readonly number[],
-  ) => OrtTensor;
-}
-
-async function onnxruntime(): Promise<System> {
-  // Its loader leaves Node's workers in the global place of the web's.
-  const { Worker } = globalThis;
-  const ort: Ort = await import(PACKAGE);
-  ort.env.wasm.numThreads = navigator.hardwareConcurrency;
-  ort.env.logLevel = "error";
-  const system: System = {
-    name: "onnxruntime-web",
-    async load({ bytes, external }, inputs) {
-      const externalData = Object.entries(external).map(([path, data]) => ({ path, data }));
-      const options = { logSeverityLevel: 3, externalData };
-      const session = await ort.InferenceSession.create(bytes, options);
-      globalThis.Worker = Worker;
-      const feeds = Object.fromEntries(
-        [...inputs].map(([name, { dtype, shape, data }]) => [
-          name,
-          new ort.Tensor(
-            dtype,
-            dtype === "float16" ? new Float16Array(data.buffer as ArrayBuffer) : data,
-            shape,
-          ),
-        ]),
-      );
-      return {
-        async run() {
-          const outputs = Object.entries(await session.run(feeds));
-          return new Map(outputs.map(([name, { data }]) => [name, data]));
-        },
-        dispose: () => void session.release(),
-      };
-    },
-  };
-  return system;
-}
 
 /** Times of one system for a model. */
 interface Times {
@@ -314,10 +190,12 @@ export async function main(args: readonly string[]): Promise<number> {
       native: { type: "string" },
       check: { type: "boolean", default: false },
       first: { type: "boolean", default: false },
+      cold: { type: "boolean", default: false },
       write: { type: "boolean", default: false },
     },
   });
   const device = positionals[0] === "webgpu" ? "webgpu" : "cpu", threads = Number(values.threads);
+  if (values.cold) return await coldStarts({ ...values, device, threads });
   limitThreads(threads);
   const systems = [await weft(device), await onnxruntime()];
   const native = values.native === undefined
