@@ -1,28 +1,32 @@
 /** The pool of GPU buffers, on a device that only counts. */
 import { assertEquals, assertThrows } from "@std/assert";
+import { FakeTime } from "@std/testing/time";
 import { ResourceExhaustedError } from "../../../src/engine/core/errors.ts";
 import { DeviceCounters } from "../../../src/engine/core/device.ts";
 import { BufferPool, type PooledBuffer } from "../../../src/engine/devices/webgpu/buffer_pool.ts";
 
 /** A pool that holds 1,024 bytes, and the ids of the buffers that were destroyed. */
-function countingPool(...errors: (GPUError | null)[]): {
+function countingPool(
+  errors: readonly (GPUError | null)[] = [],
+  limits: { readonly limit?: number; readonly idleBytes?: number } = { limit: 1024 },
+): {
   pool: BufferPool;
   destroyed: number[];
   failures: string[];
 } {
-  const destroyed: number[] = [], failures: string[] = [];
+  const left = [...errors], destroyed: number[] = [], failures: string[] = [];
   const device = {
     limits: { maxBufferSize: 1 << 20 },
     createBuffer: ({ size }: { size: number }) => ({ size, destroy: () => {} }),
     pushErrorScope: () => {},
-    popErrorScope: () => Promise.resolve(errors.shift() ?? null),
+    popErrorScope: () => Promise.resolve(left.shift() ?? null),
   } as unknown as GPUDevice;
   const onDestroy = (id: number): void => void destroyed.push(id);
   return {
     pool: new BufferPool(device, new DeviceCounters(), {
       onDestroy,
       onFail: ({ message }) => failures.push(message),
-      limit: 1024,
+      ...limits,
     }),
     destroyed,
     failures,
@@ -136,7 +140,7 @@ Deno.test("BufferPool hands small buffers to uploads in turns, never one of the 
 });
 
 Deno.test("BufferPool never hands out a buffer that there was no memory for, and gives up what it holds", async () => {
-  const { pool, destroyed, failures } = countingPool(null, null, { message: "full" } as GPUError);
+  const { pool, destroyed, failures } = countingPool([null, null, { message: "full" } as GPUError]);
   const [free, used, failed] = [256, 512, 768].map((bytes) => pool.take(pool.classOf(bytes)));
   pool.give(free, 0);
   await Promise.resolve();
@@ -145,4 +149,44 @@ Deno.test("BufferPool never hands out a buffer that there was no memory for, and
   assertThrows(() => pool.refuse([used, failed]), ResourceExhaustedError, "no GPU memory");
   pool.give(failed, 0);
   assertEquals([destroyed, pool.failed, pool.buffers], [[free.id, failed.id], 0, 1]);
+});
+
+Deno.test("BufferPool lets memory go when nothing is submitted for ten seconds, the longest unused first", () => {
+  using time = new FakeTime();
+  const { pool, destroyed } = countingPool([], { idleBytes: 1024 });
+  const buffers = [1024, 1024, 1024].map((bytes) => pool.take(pool.classOf(bytes)));
+  buffers.forEach((b, i) => {
+    b.batch = i;
+    pool.give(b, 2);
+  });
+  time.tick(9_000);
+  pool.submitted();
+  time.tick(1_000);
+  assertEquals([destroyed, pool.poolBytes], [[], 3072], "a submission within them");
+  time.tick(10_000);
+  assertEquals([destroyed, pool.poolBytes], [buffers.slice(0, 2).map((b) => b.id), 1024]);
+  assertEquals(pool.take(pool.classOf(1024)), buffers[2]);
+});
+
+Deno.test("BufferPool keeps what commands that were not submitted use, however long that takes", () => {
+  using time = new FakeTime();
+  const { pool, destroyed } = countingPool([], { idleBytes: 0 });
+  const earlier = pool.take(pool.classOf(512));
+  pool.give(earlier, 4);
+  pool.submitted();
+  const buffer = pool.take(pool.classOf(512));
+  buffer.batch = 5;
+  pool.give(buffer, 5);
+  time.tick(60_000);
+  assertEquals([destroyed, pool.poolBytes], [[], 0]);
+  pool.submitted();
+  assertEquals(destroyed, [buffer.id]);
+});
+
+Deno.test("BufferPool that needs little keeps it", () => {
+  using time = new FakeTime();
+  const { pool, destroyed } = countingPool([], {});
+  pool.give(pool.take(pool.classOf(1 << 20)), 0);
+  time.tick(60_000);
+  assertEquals([destroyed, pool.poolBytes], [[], 1 << 20]);
 });

@@ -26,12 +26,23 @@ const SMALL = 1 << 16;
 const LIMIT_BYTES = 512 * 2 ** 20;
 /** Submissions after which the memory that the process needed at once is asked again. */
 const WINDOW = 256;
+/** Bytes that stay for reuse where nothing is submitted for {@linkcode IDLE_MS}. */
+const IDLE_BYTES = 64 * 2 ** 20;
+const IDLE_MS = 10_000;
 
 /** Size class: multiples of an eighth of a power of two, at least 256 bytes. */
 export function sizeClass(bytes: number): number {
   if (bytes <= 256) return 256;
   const step = Math.max(256, 2 ** Math.floor(Math.log2(bytes - 1)) / 8);
   return Math.ceil(bytes / step) * step;
+}
+
+/** Calls back after so many milliseconds, unless the process has nothing else to do and ends. */
+function laterAtMost(callback: () => void, ms: number): unknown {
+  const timer: unknown = setTimeout(callback, ms);
+  (timer as { unref?(): void }).unref?.();
+  (globalThis as { Deno?: { unrefTimer?(id: unknown): void } }).Deno?.unrefTimer?.(timer);
+  return timer;
 }
 
 /** Hands out storage buffers and takes them back. */
@@ -43,6 +54,11 @@ export class BufferPool {
   readonly #uploads = new Map<number, PooledBuffer[]>();
   readonly #onDestroy: (id: number) => void;
   readonly #limit: number;
+  readonly #idleBytes: number;
+  /** Runs while more than those bytes are free. */
+  #idleTimer: unknown;
+  /** The batch of commands that is recorded and not submitted, where buffers came back from it; else -1. */
+  #recorded = -1;
   /** Buffers to destroy once recorded commands no longer use them. */
   readonly #doomed: PooledBuffer[] = [];
   /** Errors of buffers in use without valid contents. */
@@ -60,19 +76,22 @@ export class BufferPool {
   #nextId = 1;
 
   /**
-   * Holds at most `limit` bytes for reuse, or, with those in use, as many as were lately in use at once. `onFail` is called for buffers that could not be allocated, which WebGPU
-   * reports later; after it no recorded commands may be left.
+   * Holds at most `limit` bytes for reuse, or, with those in use, as many as were lately in use at once; `idleBytes` once nothing has been
+   * submitted for ten seconds. `onFail` is called for buffers that could not be allocated, which WebGPU reports later; after it no recorded
+   * commands may be left.
    */
   constructor(
     device: GPUDevice,
     counters: DeviceCounters,
-    { onDestroy, onFail, limit = LIMIT_BYTES }: {
+    { onDestroy, onFail, limit = LIMIT_BYTES, idleBytes = IDLE_BYTES }: {
       onDestroy: (id: number) => void;
       onFail: (error: GPUError) => void;
       limit?: number;
+      idleBytes?: number;
     },
   ) {
     this.#limit = limit;
+    this.#idleBytes = idleBytes;
     this.#onFail = onFail;
     this.#device = device;
     this.#counters = counters;
@@ -233,13 +252,31 @@ export class BufferPool {
       buffer.isListed = true;
       list.push(buffer);
     }
-    if (this.#freeBytes > this.#limit) this.#trim(batch);
+    if (this.#freeBytes > this.#limit) this.#trim(batch, this.#mostFree());
+    this.#recorded = batch;
+    if (this.#freeBytes > this.#idleBytes) this.#awaitIdle();
   }
 
-  /** Destroys the longest unused buffers until the limit is kept. */
-  #trim(batch: number): void {
-    const peak = Math.max(this.#peak, this.#peakBefore);
-    const most = Math.max(this.#limit, peak - this.#usedBytes);
+  /** Most bytes to hold for reuse while commands are submitted. */
+  #mostFree(): number {
+    return Math.max(this.#limit, Math.max(this.#peak, this.#peakBefore) - this.#usedBytes);
+  }
+
+  /** Lets all but a little memory go once nothing has been submitted for a while. */
+  #awaitIdle(): void {
+    if (this.#idleTimer !== undefined) return;
+    const seen = this.#submissions;
+    this.#idleTimer = laterAtMost(() => {
+      this.#idleTimer = undefined;
+      if (this.#freeBytes <= this.#idleBytes) return;
+      if (this.#submissions !== seen) return this.#awaitIdle();
+      this.#peak = this.#peakBefore = this.#usedBytes;
+      this.#trim(this.#recorded, this.#idleBytes);
+    }, IDLE_MS);
+  }
+
+  /** Destroys the longest unused buffers until no more than `most` bytes are free. */
+  #trim(batch: number, most: number): void {
     if (this.#freeBytes <= most) return;
     const free = this.#free();
     // Mostly one buffer is too many, and no order of all is needed.
@@ -267,11 +304,12 @@ export class BufferPool {
 
   /** Destroys the buffers that waited for recorded commands to be submitted, and what is no longer needed. */
   submitted(): void {
+    this.#recorded = -1;
     for (const buffer of this.#doomed.splice(0)) this.#destroy(buffer);
     if (++this.#submissions % WINDOW !== 0) return;
     this.#peakBefore = this.#peak;
     this.#peak = this.#usedBytes;
-    this.#trim(-1);
+    this.#trim(-1, this.#mostFree());
   }
 
   #destroy(buffer: PooledBuffer): void {
