@@ -1,14 +1,16 @@
 // Times the library beside another state of itself, in one process and in turns, so that a slower row is seen on any machine.
 //
-//   deno task bench against ENTRY [cpu|webgpu] [--ops] [--only ID]... [--quick] [--other-first]
+//   deno task bench against ENTRY [cpu|webgpu] [--ops] [--scripts] [--only ID]... [--quick] [--other-first]
 //
 // ENTRY is the other state's mod.ts, in a checkout of its own. The ratio is the other's time by this one's: below 1 is slower
 // than it was. Rows are those of the tables (op by op and as a function) and the calls of functions, loops, sessions,
 // tapes and scripts below. The state that is loaded first is often the slower one, by some per cent: `--other-first` turns that
 // round, so that a row is slower only where both orders say so. Times are those of the processor, all threads together.
+// `--scripts` compares the rows of bench/script.ts instead, see against_scripts.ts.
 
 import { parseArgs } from "node:util";
 import { pathToFileURL } from "node:url";
+import { compareScripts } from "./against_scripts.ts";
 import { OP_ROWS } from "./op_rows/mod.ts";
 import { createWeftPeer, type Weft, weftOutput, type WeftPeer } from "./peers/weft.ts";
 import type { Case, Device, Output, Row } from "./row.ts";
@@ -138,11 +140,16 @@ export async function main(args: readonly string[]): Promise<number> {
     options: {
       only: { type: "string", multiple: true, default: [] },
       ops: { type: "boolean", default: false },
+      scripts: { type: "boolean", default: false },
       quick: { type: "boolean", default: false },
       "other-first": { type: "boolean", default: false },
     },
   });
   if (entry === undefined) throw new RangeError("Cannot compare: give the other state's mod.ts");
+  if (values.scripts) {
+    const { only, "other-first": otherFirst } = values;
+    return await compareScripts(entry, { device: device as Device, only, otherFirst });
+  }
   // The threads of one state go on looking for work for a moment, which the other's time must not pay for.
   const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, REST_MS));
   const load = async (from?: string): Promise<WeftPeer> => ({

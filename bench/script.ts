@@ -8,10 +8,11 @@
 
 import * as tf from "@weft/weft";
 import { writeSection } from "./results.ts";
-import { ELEMENTS, GRADIENTS, PROGRAMS, SIMULATIONS } from "./script_programs.ts";
+import type { Device } from "./row.ts";
+import { ELEMENTS, EMBEDDINGS, GRADIENTS, PROGRAMS, SIMULATIONS } from "./script_programs.ts";
 
 /** One line of the table; times in microseconds. */
-interface Row {
+export interface Row {
   readonly what: string;
   readonly tensorflow?: number;
   readonly target?: number;
@@ -172,7 +173,10 @@ const tenTurns = (x: tf.Tensor, body: (x: tf.Tensor) => tf.Tensor): tf.Tensor =>
     x,
   ])[1];
 const sameShape = (x: tf.Tensor, vectorized = false): tf.Tensor =>
-  tf.numpyFunction((v: tf.NdArray) => v, [x], tf.TensorSpec(x.shape, "float32"), { vectorized });
+  tf.numpyFunction((v: tf.NdArray) => v, [x], tf.TensorSpec(x.shape, "float32"), {
+    // An earlier state does not know the option.
+    ...vectorized && { vectorized },
+  });
 
 const LOOPS: readonly Row[] = [
   looped("whileLoop, ten turns", (x) => tenTurns(x, (y) => tf.mul(y, 2))),
@@ -202,53 +206,6 @@ const LOOPS: readonly Row[] = [
     (x) =>
       tf.foldl((a, r) => tf.add(a, sameShape(tf.mul(r, 2))), x, { initializer: tf.zeros([16]) }),
   ),
-];
-
-/** A step of an optimizer of TensorFlow 1 on the rows of a table that a batch names, or that a branch picks. */
-function embeddings(
-  name: "GradientDescent" | "Adagrad",
-  rows: number,
-  isBranch = false,
-): Row {
-  const { train } = tf.compat.v1;
-  return {
-    what: `${name} on 32 rows of ${rows.toLocaleString("en-US")} × 64${
-      isBranch ? ", in a branch" : ""
-    }`,
-    make() {
-      const graph = new tf.Graph();
-      const { init, fetches } = graph.asDefault(() => {
-        const table = tf.variable(tf.fill([rows, 64], 0.5), true, "table");
-        const at = tf.placeholder("int32", [32], "at");
-        const picked = (): tf.Tensor => tf.sum(tf.square(tf.gather(table, at)));
-        const isFirst = tf.less(tf.gather(at, 0), 1);
-        const loss = isBranch ? tf.cond(isFirst, picked, () => tf.scalar(0)) : picked();
-        const optimizer = name === "Adagrad"
-          ? new train.AdagradOptimizer(0.1)
-          : new train.GradientDescentOptimizer(0.1);
-        const step = optimizer.minimize(loss);
-        return { fetches: [loss, step], init: tf.compat.v1.globalVariablesInitializer() };
-      });
-      const sess = new tf.Session({ graph });
-      const feeds = { "at:0": Int32Array.from({ length: 32 }, (_, i) => (i * 37) % 2000) };
-      let isReady: Promise<unknown> | null = sess.run(init);
-      const call = async (): Promise<void> => {
-        if (isReady) await isReady;
-        isReady = null;
-        await sess.run(fetches, { feeds });
-      };
-      return { call, free: () => sess.close() };
-    },
-  };
-}
-
-const EMBEDDINGS: readonly Row[] = [
-  embeddings("GradientDescent", 2000),
-  embeddings("GradientDescent", 200_000),
-  embeddings("GradientDescent", 2000, true),
-  embeddings("GradientDescent", 200_000, true),
-  embeddings("Adagrad", 2000),
-  embeddings("Adagrad", 200_000),
 ];
 
 /** A script between two ops of the GPU: one readback, one upload. */
@@ -301,6 +258,21 @@ const CPU_ROWS: readonly Row[] = [
   ...EMBEDDINGS,
   ...PROGRAMS,
 ];
+
+/** The rows of a device. Those of a GPU have no times of TensorFlow. */
+export function rowsOf(device: Device): readonly Row[] {
+  if (device === "cpu") return CPU_ROWS;
+  return [
+    BOUNDARY,
+    chain("numpyFunction", numpy, 10, NaN),
+    ...GRADIENTS,
+    ...LOOPS,
+    ...EMBEDDINGS,
+    ...SIMULATIONS,
+    between(1e6),
+    between(2 ** 24),
+  ].map(({ tensorflow: _, ...row }: Row) => row);
+}
 
 /** Least time of a call in microseconds, over rounds of about 20 ms: others on the machine only add to it. */
 async function timeOf({ make }: Row): Promise<number> {
@@ -379,19 +351,7 @@ export async function main(args: readonly string[] = Deno.args): Promise<number>
   await write("CPU", await table(`CPU (${isNow})`, rows));
   if (await tf.setBackend("webgpu")) {
     const adapter = tf.listDevices().find((d) => d.type === "GPU")?.description;
-    const text = await table(
-      `WebGPU (${adapter})`,
-      [
-        BOUNDARY,
-        chain("numpyFunction", numpy, 10, NaN),
-        ...GRADIENTS,
-        ...LOOPS,
-        ...EMBEDDINGS,
-        ...SIMULATIONS,
-        between(1e6),
-        between(2 ** 24),
-      ].map((r) => ({ ...r, tensorflow: undefined }) as unknown as Row),
-    );
+    const text = await table(`WebGPU (${adapter})`, rowsOf("webgpu"));
     await write(`WebGPU, ${adapter}`, text);
   }
   return 0;

@@ -295,6 +295,53 @@ export const ELEMENTS: readonly ProgramRow[] = [
   }),
 ];
 
+/** A step of an optimizer of TensorFlow 1 on the rows of a table that a batch names, or that a branch picks. */
+function embeddings(
+  name: "GradientDescent" | "Adagrad",
+  rows: number,
+  isBranch = false,
+): ProgramRow {
+  const { train } = tf.compat.v1;
+  return {
+    what: `${name} on 32 rows of ${rows.toLocaleString("en-US")} × 64${
+      isBranch ? ", in a branch" : ""
+    }`,
+    make() {
+      const graph = new tf.Graph();
+      const { init, fetches } = graph.asDefault(() => {
+        const table = tf.variable(tf.fill([rows, 64], 0.5), true, "table");
+        const at = tf.placeholder("int32", [32], "at");
+        const picked = (): tf.Tensor => tf.sum(tf.square(tf.gather(table, at)));
+        const isFirst = tf.less(tf.gather(at, 0), 1);
+        const loss = isBranch ? tf.cond(isFirst, picked, () => tf.scalar(0)) : picked();
+        const optimizer = name === "Adagrad"
+          ? new train.AdagradOptimizer(0.1)
+          : new train.GradientDescentOptimizer(0.1);
+        const step = optimizer.minimize(loss);
+        return { fetches: [loss, step], init: tf.compat.v1.globalVariablesInitializer() };
+      });
+      const sess = new tf.Session({ graph });
+      const feeds = { "at:0": Int32Array.from({ length: 32 }, (_, i) => (i * 37) % 2000) };
+      let isReady: Promise<unknown> | null = sess.run(init);
+      const call = async (): Promise<void> => {
+        if (isReady) await isReady;
+        isReady = null;
+        await sess.run(fetches, { feeds });
+      };
+      return { call, free: () => sess.close() };
+    },
+  };
+}
+
+export const EMBEDDINGS: readonly ProgramRow[] = [
+  embeddings("GradientDescent", 2000),
+  embeddings("GradientDescent", 200_000),
+  embeddings("GradientDescent", 2000, true),
+  embeddings("GradientDescent", 200_000, true),
+  embeddings("Adagrad", 2000),
+  embeddings("Adagrad", 200_000),
+];
+
 /** All programs, on the CPU. */
 export const PROGRAMS: readonly ProgramRow[] = [
   augmentation("", (images) => images.map((x) => tf.numpyFunction(augment, [x], AUGMENTED))),
