@@ -6,11 +6,11 @@
 // than it was. Rows are those of the tables (op by op and as a function) and the calls of functions, loops, sessions,
 // tapes and scripts below. The state that is loaded first is often the slower one, by some per cent: `--other-first` turns that
 // round, so that a row is slower only where both orders say so. Times are those of the processor, all threads together.
-// `--scripts` compares the rows of bench/script.ts instead, see against_scripts.ts.
+// `--scripts` compares the rows of bench/script/main.ts instead, see script/against.ts.
 
 import { parseArgs } from "node:util";
 import { pathToFileURL } from "node:url";
-import { compareScripts } from "./against_scripts.ts";
+import { compareScripts } from "./script/against.ts";
 import { OP_ROWS } from "./op_rows/mod.ts";
 import { createWeftPeer, type Weft, weftOutput, type WeftPeer } from "./peers/weft.ts";
 import type { Case, Device, Output, Row } from "./row.ts";

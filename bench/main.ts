@@ -2,7 +2,7 @@
 //
 //   deno task bench [cpu|webgpu] [--threads N]... [--only ID]... [--heavy] [--quick] [--write] [--list]
 //   deno task bench ops [cpu|webgpu] …    (the same flags; many common ops beside TensorFlow.js's; see op_rows/)
-//   deno task bench script        (script ops; see script.ts)
+//   deno task bench script        (script ops; see script/main.ts)
 //   deno task bench host [cpu|webgpu]   (what the host adds to kernels; see host.ts)
 //   deno task bench models [cpu|webgpu]   (models of TensorFlow.js that npm packages bring; see models.ts)
 //   deno task bench onnx --models FOLDER   (models of ONNX beside onnxruntime-web; see onnx/main.ts)
@@ -180,7 +180,7 @@ async function runApart(threads: number, options: Options): Promise<number> {
 }
 
 async function main(args: readonly string[]): Promise<number> {
-  if (args[0] === "script") return await (await import("./script.ts")).main();
+  if (args[0] === "script") return await (await import("./script/main.ts")).main();
   if (args[0] === "host") return await (await import("./host.ts")).main(args.slice(1));
   if (args[0] === "layers") return await (await import("./layers.ts")).main(args.slice(1));
   if (args[0] === "models") return await (await import("./models.ts")).main(args.slice(1));

@@ -23,7 +23,7 @@ interface Times {
   readonly processor: number;
 }
 
-/** What `coldStarts` is told. */
+/** Options of {@linkcode coldStarts}. */
 export interface ColdOptions {
   readonly models: readonly string[];
   readonly only: readonly string[];

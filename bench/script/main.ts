@@ -7,9 +7,9 @@
 // what order of magnitude users are used to, nothing more. Targets are Weft's own.
 
 import * as tf from "@weft/weft";
-import { writeSection } from "./results.ts";
-import type { Device } from "./row.ts";
-import { ELEMENTS, EMBEDDINGS, GRADIENTS, PROGRAMS, SIMULATIONS } from "./script_programs.ts";
+import { writeSection } from "../results.ts";
+import type { Device } from "../row.ts";
+import { ELEMENTS, EMBEDDINGS, GRADIENTS, PROGRAMS, SIMULATIONS } from "./programs.ts";
 
 /** One line of the table; times in microseconds. */
 export interface Row {
@@ -320,7 +320,7 @@ async function table(title: string, rows: readonly Row[]): Promise<string> {
 async function measureTensorFlow(): Promise<Record<string, number> | null> {
   const python = Deno.env.get("WEFT_BENCH_PYTHON");
   if (python === undefined) return null;
-  const script = new URL("script_tensorflow.py", import.meta.url).pathname;
+  const script = new URL("tensorflow.py", import.meta.url).pathname;
   const { code, stdout, stderr } = await new Deno.Command(python, { args: [script] }).output();
   if (code === 0) return JSON.parse(new TextDecoder().decode(stdout));
   console.error(new TextDecoder().decode(stderr));
@@ -337,7 +337,7 @@ export async function main(args: readonly string[] = Deno.args): Promise<number>
     }, microseconds a call, the least of nine rounds. Made by \`deno task bench script --write\` on ${cores} cores with a load of ${
       load.toFixed(1)
     }: ${load > cores ? "a loaded machine, which large arrays feel most" : "a quiet machine"}.`;
-    await writeSection(new URL("./RESULTS.md", import.meta.url), {
+    await writeSection(new URL("../RESULTS.md", import.meta.url), {
       title: `Scripts, loops, embeddings and large arrays: ${device}`,
       text: `${intro}\n\n${text}`,
     });

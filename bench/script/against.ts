@@ -1,14 +1,14 @@
-// Times the rows of bench/script.ts in this state and another, in one process and in turns: `deno task bench against ENTRY --scripts`.
+// Times the rows of bench/script/main.ts in this state and another, in one process and in turns: `deno task bench against ENTRY --scripts`.
 //
 // The rows are bundled with each state's library, as a process imports a name but once. Ratios are those of the least times, of the
 // tenths and of the medians, the other's by this one's: below 1 is slower than it was.
 
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { capture } from "../tools/command.ts";
-import { NPM_ONLY_IMPORT_MAP } from "../tools/jsr.ts";
-import type { Device } from "./row.ts";
-import type { Row } from "./script.ts";
+import { capture } from "../../tools/command.ts";
+import { NPM_ONLY_IMPORT_MAP } from "../../tools/jsr.ts";
+import type { Device } from "../row.ts";
+import type { Row } from "./main.ts";
 
 /** Milliseconds of both states together: until their code is compiled, and then for samples. */
 const WARM_MS = 1500, ROW_MS = 4500;
@@ -17,13 +17,13 @@ const SAMPLE_US = 1500;
 /** Fewest samples, where calls are long. */
 const FEWEST = 7;
 
-/** What a bundle exports. */
+/** The exports of a bundle. */
 interface Bundle {
   readonly rowsOf: (device: Device) => readonly Row[];
   readonly setBackend: (device: Device) => Promise<boolean>;
 }
 
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** The targets of an import map of a checkout, as paths where they are files. */
 function importsOf(root: string): Map<string, string> {
@@ -50,7 +50,7 @@ async function bundled(root: string, folder: string): Promise<Bundle> {
   imports.set("@cwasm/jpeg-turbo", pathToFileURL(stub).href);
   const map = join(folder, "import_map.json"), out = join(folder, "rows.js");
   await Deno.writeTextFile(map, JSON.stringify({ imports: Object.fromEntries(imports) }));
-  const entry = join(folder, "entry.ts"), rows = new URL("script.ts", import.meta.url).href;
+  const entry = join(folder, "entry.ts"), rows = new URL("main.ts", import.meta.url).href;
   await Deno.writeTextFile(
     entry,
     `export { rowsOf } from "${rows}";\nexport { setBackend } from "@weft/weft";\n`,

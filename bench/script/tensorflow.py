@@ -1,8 +1,8 @@
-# Times TensorFlow's script ops on the CPU, for bench/script.ts to print beside Weft's.
+# Times TensorFlow's script ops on the CPU, for bench/script/main.ts to print beside Weft's.
 #
 #   WEFT_BENCH_PYTHON=python deno task bench script     (a Python that has TensorFlow)
 #
-# Prints one JSON object: the row's name in bench/script.ts, and the least microseconds a call took.
+# Prints one JSON object: the row's name in bench/script/main.ts, and the least microseconds a call took.
 
 import json
 import math
@@ -27,7 +27,7 @@ def eager_script(x):
 
 
 def microseconds(call):
-    """Least time of a call over rounds of about 20 ms, as bench/script.ts measures."""
+    """Least time of a call over rounds of about 20 ms, as bench/script/main.ts measures."""
 
     def run(calls):
         started = time.perf_counter()

@@ -1,12 +1,12 @@
-// Programs that people write with script ops, for bench/script.ts: augmentation, a tokeniser, look-ups, records, a simulator.
-// script_tensorflow.py has the same ones.
+// Programs that people write with script ops, for bench/script/main.ts: augmentation, a tokeniser, look-ups, records, a simulator.
+// tensorflow.py has the same ones.
 
 import * as tf from "@weft/weft";
 import { encodePng } from "@weft/weft/image";
 
-/** A row of bench/script.ts, whose work goes through a whole program. */
+/** A row of bench/script/main.ts, whose work goes through a whole program. */
 export interface ProgramRow {
-  /** Its name, the same in script_tensorflow.py. */
+  /** Its name, the same in tensorflow.py. */
   readonly what: string;
   /** Sets the work up. */
   make(): { call(): unknown; free?(): unknown };
