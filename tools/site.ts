@@ -26,6 +26,7 @@ const FOLDER = "dist-site";
 /** Modules that pages and workers begin with, which may use all of the library. */
 const ENTRIES = [
   ...["playground", "inside", "speed", "speed_worker", "tfjs", "jax"],
+  ...["editing/code_view", "editing/types_off"],
   ...["reading/reference", "reading/ops", "models/models", "models/models_worker", "home/index"],
 ];
 

@@ -1,7 +1,7 @@
 /** Camera: frames of a camera, or a still picture where there is none, go through a graph in a worker and come back to be shown. */
 /// <reference lib="dom" />
 
-import { makeEditor } from "./editor.ts";
+import { Editor } from "./editing/editor.ts";
 import type { Face } from "./faces.ts";
 import { FILTERS } from "./filters.ts";
 import type { CameraMessage, CameraRequest } from "./messages.ts";
@@ -164,13 +164,13 @@ function useBody(): void {
   sendFrame();
 }
 
+const editor = new Editor(body, useBody);
 preset.append(...FILTERS.map(({ title }, i) => new Option(title, String(i))));
 preset.onchange = () => {
-  body.value = FILTERS[Number(preset.value)]!.text;
+  editor.set(FILTERS[Number(preset.value)]!.text);
   useBody();
 };
-body.value = FILTERS[0]!.text;
-makeEditor(body, useBody);
+editor.set(FILTERS[0]!.text);
 byId("apply").onclick = useBody;
 cameraButton.onclick = () => void useCamera();
 stillButton.onclick = useStill;

@@ -64,7 +64,13 @@ export interface Timeline {
 export type ProgramMessage =
   /** The library is loaded, and the program begins. */
   | { readonly kind: "begun" }
-  | { readonly kind: "log"; readonly level: "log" | "warn" | "error"; readonly text: string }
+  | {
+    readonly kind: "log";
+    readonly level: "log" | "warn" | "error";
+    readonly text: string;
+    /** The line of the program that an error came from, where it is known. */
+    readonly line?: number;
+  }
   | {
     readonly kind: "done";
     readonly ok: boolean;

@@ -1,7 +1,7 @@
 /** The playground: a program, its output and its graph. The address behind `#` names a lesson or holds a program. */
 /// <reference lib="dom" />
 
-import { makeEditor } from "./editor.ts";
+import { Editor } from "./editing/editor.ts";
 import { LESSONS, lessonText } from "./lessons.ts";
 import type { ProgramMessage } from "./messages.ts";
 import { addLine, summaryOf } from "./output.ts";
@@ -20,11 +20,15 @@ const fold = byId<HTMLInputElement>("fold"), scopes = byId("scopes");
 const shown = { list: graphs, picture, fold, scopes };
 
 const timeline = new TimelineView(byId("timeline"));
+const editor = new Editor(code, run), again = byId<HTMLButtonElement>("again");
 const runner = new ProgramRunner(tell);
 
 function tell(message: ProgramMessage): void {
-  if (message.kind === "log") addLine(output, message);
-  else if (message.kind === "done") {
+  if (message.kind === "log") {
+    const { line, text } = message;
+    addLine(output, message);
+    if (line !== undefined) editor.mark({ line, text });
+  } else if (message.kind === "done") {
     // Its timers may go on: it can be stopped still.
     status.textContent = summaryOf(message);
     byId("no-graph").hidden = message.graphs.length > 0;
@@ -37,6 +41,7 @@ function run(): void {
   output.replaceChildren();
   showPictures([], shown);
   byId("no-graph").hidden = true;
+  editor.unmark();
   status.textContent = "running…";
   stopButton.disabled = false;
   runner.run({ code: code.value, backend: chosenDevice() });
@@ -55,17 +60,28 @@ async function open(): Promise<void> {
   stop();
   if (shared !== null) {
     lesson.value = "";
-    code.value = shared;
+    editor.set(kept() ?? shared);
     output.replaceChildren();
     showPictures([], shown);
     status.textContent = "This program came with the link: read it, then run it";
   } else {
     const { name } = LESSONS.find(({ name }) => name === hash) ?? LESSONS[0]!;
     lesson.value = name;
-    code.value = await lessonText(name);
+    editor.set(kept() ?? await lessonText(name));
     run();
   }
+  again.disabled = kept() === null;
   await link();
+}
+
+/** Where the browser keeps what was changed in the program that the address names, while the page is open, also through reloads. */
+const keptAs = (): string => `program${location.hash}`;
+
+const kept = (): string | null => sessionStorage.getItem(keptAs());
+
+function keep(): void {
+  sessionStorage.setItem(keptAs(), code.value);
+  again.disabled = false;
 }
 
 async function link(): Promise<string> {
@@ -77,6 +93,8 @@ async function link(): Promise<string> {
 async function share(): Promise<void> {
   const url = new URL(await link(), location.href);
   history.replaceState(null, "", url);
+  // The address is now the program as it is.
+  again.disabled = true;
   try {
     await navigator.clipboard.writeText(url.href);
     status.textContent = "The link is in the clipboard";
@@ -90,8 +108,14 @@ lesson.onchange = () => {
   location.hash = lesson.value;
 };
 addEventListener("hashchange", () => void open());
-code.addEventListener("input", () => void link());
-makeEditor(code, run);
+code.addEventListener("input", () => {
+  keep();
+  void link();
+});
+again.onclick = () => {
+  sessionStorage.removeItem(keptAs());
+  void open();
+};
 runButton.onclick = run;
 stopButton.onclick = stop;
 byId("share").onclick = () => void share();

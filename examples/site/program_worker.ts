@@ -1,6 +1,7 @@
 /** Runs one program: sends what it writes to the console, and in the end the graphs that it ran and their plans. */
 
 import * as tf from "@weft/weft";
+import type * as TypesOff from "./editing/types_off.ts";
 import { neededParts, PARTS } from "./library.ts";
 import type { Backend, Counts, ProgramMessage, ProgramRequest, WorkerScope } from "./messages.ts";
 import { PlanWatch } from "./plans.ts";
@@ -17,13 +18,14 @@ Error.stackTraceLimit = 100;
 
 let lines = 0;
 
-function log(level: "log" | "warn" | "error", text: string): void {
+function log(level: "log" | "warn" | "error", text: string, line?: number): void {
   if (lines++ > MOST_LINES) return;
   const isEnd = lines > MOST_LINES;
   scope.postMessage({
     kind: "log",
     level: isEnd ? "warn" : level,
     text: isEnd ? `What else it writes is not shown: more than ${MOST_LINES} lines` : text,
+    ...(line !== undefined && { line }),
   });
 }
 
@@ -55,11 +57,37 @@ function linked(code: string, library: string): string {
   );
 }
 
-/** Where in the program an error came from. */
-function placeOf(error: unknown, url: string): string {
+/** The line of a module that an error came from. */
+function lineOf(error: unknown, url: string): number | undefined {
   const stack = error instanceof Error ? error.stack ?? "" : "";
   const at = stack.indexOf(`${url}:`);
-  return at < 0 ? "" : ` (line ${Number.parseInt(stack.slice(at + url.length + 1))})`;
+  return at < 0 ? undefined : Number.parseInt(stack.slice(at + url.length + 1));
+}
+
+/** An error of a program that is neither JavaScript nor TypeScript. */
+class NoProgram extends SyntaxError {
+  override readonly name = "SyntaxError";
+  readonly line: number | undefined;
+
+  constructor(message: string, line: number | undefined) {
+    super(message);
+    this.line = line;
+  }
+}
+
+/** Runs a program. One that cannot be read as JavaScript is taken for TypeScript: its types are taken off, and it runs then. */
+async function runModule(code: string, toUrl: (code: string) => string): Promise<void> {
+  const url = toUrl(code);
+  try {
+    await import(url);
+  } catch (error) {
+    // An error of the program itself has its lines in the stack; it ran.
+    if (!(error instanceof SyntaxError) || lineOf(error, url) !== undefined) throw error;
+    const { withoutTypes } = await import(JSON.parse(placed("types_off"))) as typeof TypesOff;
+    const plain = withoutTypes(code);
+    if (typeof plain !== "string") throw new NoProgram(plain.message, plain.line);
+    await import(toUrl(plain));
+  }
 }
 
 async function chooseBackend(wanted: Backend): Promise<Backend> {
@@ -75,8 +103,12 @@ async function run({ code, backend: wanted }: ProgramRequest): Promise<void> {
   await import(library);
   const backend = await chooseBackend(wanted);
   const watch = new PlanWatch(), time = new TimelineWatch();
-  const url = moduleOf(linked(code, library));
-  const fail = (error: unknown): void => log("error", errorText(error) + placeOf(error, url));
+  let url = "";
+  const toUrl = (text: string): string => url = moduleOf(linked(text, library));
+  const fail = (error: unknown): void => {
+    const line = error instanceof NoProgram ? error.line : lineOf(error, url);
+    log("error", errorText(error) + (line === undefined ? "" : ` (line ${line})`), line);
+  };
   addEventListener("unhandledrejection", (event) => {
     event.preventDefault();
     fail(event.reason);
@@ -91,7 +123,7 @@ async function run({ code, backend: wanted }: ProgramRequest): Promise<void> {
   let counts: Counts | null = null;
   try {
     const { dispatches, readbacks, hostCalls } = await tf.profile(async () => {
-      await import(url);
+      await runModule(code, toUrl);
     });
     counts = { dispatches, readbacks, hostCalls };
   } catch (error) {

@@ -3,7 +3,7 @@
 
 import { PRESETS } from "./bodies.ts";
 import { LossChart } from "./chart.ts";
-import { makeEditor } from "./editor.ts";
+import { Editor } from "./editing/editor.ts";
 import type { Learnt, TrainMessage, TrainRequest } from "./messages.ts";
 import { DrawingPad, paint } from "./pad.ts";
 import { byId, chooseDevice, chosenDevice } from "./page.ts";
@@ -180,13 +180,13 @@ function useBody(): void {
   send({ kind: "body", body: body.value });
 }
 
+const editor = new Editor(body, useBody);
 preset.append(...PRESETS.map(({ title }, i) => new Option(title, String(i))));
 preset.onchange = () => {
-  body.value = PRESETS[Number(preset.value)]!.text;
+  editor.set(PRESETS[Number(preset.value)]!.text);
   useBody();
 };
-body.value = PRESETS[0]!.text;
-makeEditor(body, useBody);
+editor.set(PRESETS[0]!.text);
 byId("apply").onclick = useBody;
 pauseButton.onclick = () => setPaused(!paused);
 byId("restart").onclick = start;

@@ -8,7 +8,7 @@ import type { Page } from "playwright-core";
 import { PAGES } from "../../examples/site/pages.ts";
 import { packageFolder } from "../../tools/npm.ts";
 import { some, Turns } from "../effort.ts";
-import { folder, home, runProgram, test, textOf } from "./served.ts";
+import { folder, home, runProgram, test, textOf, write } from "./served.ts";
 
 /** Each page has its turn on one of them as a rule. */
 const SCREENS = [
@@ -47,7 +47,7 @@ async function assertNothingFound(page: Page, state: string): Promise<void> {
 }
 
 const body = async (page: Page, text: string, state: RegExp): Promise<void> => {
-  await page.fill("#body", text);
+  await write(page, text, "body");
   await page.click("#apply");
   await textOf(page, "body-state", state);
 };
@@ -80,7 +80,7 @@ const STATES: Readonly<Record<string, Readonly<Record<string, (page: Page) => Pr
         await textOf(page, "status", /^failed/);
       },
       "without a plan": async (page) => {
-        await page.fill("#code", "console.log(1);");
+        await write(page, "console.log(1);");
         await textOf(page, "status", / ms on /);
       },
     },
@@ -90,6 +90,12 @@ const STATES: Readonly<Record<string, Readonly<Record<string, (page: Page) => Pr
         await page.evaluate(() => location.hash = "numpy_function");
         await page.waitForSelector("#picture svg");
         await unfold(page);
+      },
+      "the editor, with a list of names": async (page) => {
+        await page.hover("#code");
+        await page.focus(".cm-content");
+        await page.keyboard.type("tf.");
+        await page.waitForSelector(".cm-tooltip-autocomplete li");
       },
       "running": async (page) => {
         await endless(page);

@@ -5,7 +5,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Page } from "playwright-core";
 import { threadLine } from "../../examples/site/home/thread.ts";
-import { home, runProgram, test, textOf } from "./served.ts";
+import { home, runProgram, test, textOf, write } from "./served.ts";
 
 /** Opens the page and turns to its program. */
 async function turnTo(page: Page, device: string): Promise<void> {
@@ -36,7 +36,7 @@ test("an edit of the first page's program runs by itself, and draws its plan", a
   await turnTo(page, "cpu");
   const boxes = await count(page, "rect");
   const text = await page.inputValue("#code");
-  await page.fill("#code", text.replace("tf.relu(tf.sub(y, m))", "tf.cumsum(tf.sub(y, m))"));
+  await write(page, text.replace("tf.relu(tf.sub(y, m))", "tf.cumsum(tf.sub(y, m))"));
   await textOf(page, "output", /^\[0, -12, -19, 1, 10\]$/);
   await textOf(page, "status", / ms on /);
   assertEquals(await count(page, "rect"), boxes + 1);
@@ -45,11 +45,11 @@ test("an edit of the first page's program runs by itself, and draws its plan", a
     /^Plan 1: 4 steps, .*1 script$/,
   );
   // What is half written is an error, and the last plan stays.
-  await page.fill("#code", text.slice(0, -5));
+  await write(page, text.slice(0, -5));
   await textOf(page, "status", /^failed/);
   assertMatch((await page.textContent("#output .error"))!, /^SyntaxError: /);
   assertEquals(await count(page, "rect"), boxes + 1);
-  await page.fill("#code", "console.log(1 + 1);");
+  await write(page, "console.log(1 + 1);");
   await textOf(page, "output", /^2$/);
   await textOf(page, "status", / ms on /);
   assertEquals([await count(page, "svg"), await page.isVisible("#no-plan")], [0, true]);
@@ -62,19 +62,19 @@ test("an edit of the first page's program runs by itself, and draws its plan", a
 
 test("an endless program of the first page is ended after three seconds, or by Stop", async (page) => {
   await turnTo(page, "cpu");
-  await page.fill("#code", "while (true);");
+  await write(page, "while (true);");
   await textOf(page, "status", /^stopped: it took more than 3 s$/);
   assertEquals(await page.textContent("#output"), "");
   assertEquals(await page.isEnabled("#stop"), false);
   // Also one that waits for what never comes.
-  await page.fill("#code", 'console.log("begun"); await new Promise(() => {});');
+  await write(page, 'console.log("begun"); await new Promise(() => {});');
   await textOf(page, "output", /^begun$/);
   await textOf(page, "status", /^stopped: it took/);
   await runProgram(page, "setInterval(() => console.log('tick'), 1);");
   await textOf(page, "output", /tick/);
   await page.click("#stop");
   assertEquals(await page.textContent("#status"), "stopped: by you");
-  await page.fill("#code", "console.log(3);");
+  await write(page, "console.log(3);");
   await textOf(page, "output", /^3$/);
 });
 

@@ -8,7 +8,7 @@ import type { Page } from "playwright-core";
 import { PAGES as SITE_PAGES } from "../../examples/site/pages.ts";
 import { HEADERS, serveSite } from "../../tools/site.ts";
 import { effort, some } from "../effort.ts";
-import { folder, home, runProgram, test, textOf } from "./served.ts";
+import { folder, home, runProgram, test, textOf, write } from "./served.ts";
 
 const PAGES = SITE_PAGES.map(({ name }) => name);
 const PHONE = { viewport: { width: 360, height: 740 } };
@@ -47,7 +47,7 @@ test("a network learns on the page, survives bad functions, and reads what is dr
       ["(images) => {", /^SyntaxError: /],
     ] as const
   ) {
-    await page.fill("#body", body);
+    await write(page, body, "body");
     await page.click("#apply");
     assertStringIncludes(await textOf(page, "body-state", error), "Training goes on");
     const images = await number(page, "images");
@@ -58,7 +58,7 @@ test("a network learns on the page, survives bad functions, and reads what is dr
   }
   await page.selectOption("#preset", { label: "As they are" });
   await textOf(page, "body-state", /^In use$/);
-  await page.fill("#body", "function forever(images) { for (;;); }");
+  await write(page, "function forever(images) { for (;;); }", "body");
   const learnt = await number(page, "images");
   await page.click("#apply");
   await textOf(
@@ -101,8 +101,8 @@ test("training goes on where the GPU is lost [webgpu]", async (page) => {
   await page.goto(`${home}/train.html?device=webgpu`);
   await textOf(page, "images", /\d{3}/);
   // The function runs in the worker that trains: it ends the device that next records a command there.
-  await page.fill(
-    "#body",
+  await write(
+    page,
     `(images) => {
       const { prototype } = GPUDevice, { createCommandEncoder } = prototype;
       if (!globalThis.isLost) {
@@ -115,6 +115,7 @@ test("training goes on where the GPU is lost [webgpu]", async (page) => {
       }
       return images;
     }`,
+    "body",
   );
   await page.click("#apply");
   const status = await textOf(page, "status", /lost/);
@@ -158,7 +159,7 @@ for (const [device, where] of [["cpu", "the CPU"], ["webgpu", "WebGPU"]] as cons
         ["(image) => ({ shape: image.shape, data: image.data.map(() => 1) })", /^In use$/],
       ] as const
     ) {
-      await page.fill("#body", body);
+      await write(page, body, "body");
       await page.click("#apply");
       await textOf(page, "body-state", state);
     }

@@ -7,7 +7,7 @@ import type { Page } from "playwright-core";
 import { LESSONS } from "../../examples/site/lessons.ts";
 import { read } from "../../tools/files.ts";
 import { some } from "../effort.ts";
-import { home, runProgram, test, textOf } from "./served.ts";
+import { home, runProgram, test, textOf, write } from "./served.ts";
 
 for (const [device, where] of [["cpu", "the CPU"], ["webgpu", "WebGPU"]] as const) {
   const tag = device === "webgpu" ? " [webgpu]" : "";
@@ -75,7 +75,7 @@ test("a link holds a program, which waits to be read before it runs", async (pag
   const program = 'console.log("żółw", 1 + 1);\n';
   await page.goto(`${home}/playground.html?device=cpu#tensors`);
   await textOf(page, "status", / ms on /);
-  await page.fill("#code", program);
+  await write(page, program);
   await page.click("#share");
   await page.waitForFunction(() => location.hash.startsWith("#code="));
   const link = page.url();
@@ -88,20 +88,107 @@ test("a link holds a program, which waits to be read before it runs", async (pag
   await textOf(page, "output", /^żółw 2$/);
 });
 
-test("the editor indents with Tab, and the keyboard gets out of it", async (page) => {
+/** Opens the playground with its editor loaded. */
+async function openEditor(page: Page): Promise<void> {
   await page.goto(`${home}/playground.html?device=cpu#tensors`);
   await textOf(page, "status", / ms on /);
-  await page.fill("#code", "");
-  await page.focus("#code");
+  assertEquals(await page.locator(".code-view").count(), 0);
+  await page.hover("#code");
+  await page.waitForSelector(".code-view .cm-content");
+}
+
+test("the editor indents with Tab, and the keyboard gets out of it", async (page) => {
+  await openEditor(page);
+  await write(page, "");
+  await page.focus(".cm-content");
   for (const key of ["Tab", "a", "Enter", "b", "Shift+Tab"]) await page.keyboard.press(key);
   assertEquals(await page.inputValue("#code"), "  a\nb");
   await page.keyboard.press("Escape");
   await page.keyboard.press("Tab");
   assertEquals(await page.evaluate(() => document.activeElement?.id), "output");
-  await page.fill("#code", 'console.log("by key")');
-  await page.focus("#code");
+  await write(page, 'console.log("by key")');
+  await page.focus(".cm-content");
   await page.keyboard.press("Control+Enter");
   await textOf(page, "output", /^by key$/);
+});
+
+/** Names that the editor proposes behind what is typed at the end of the program. */
+async function proposed(page: Page, typed: string): Promise<string[]> {
+  await page.focus(".cm-content");
+  await page.keyboard.press("Control+End");
+  await page.keyboard.type(typed);
+  await page.waitForSelector(".cm-tooltip-autocomplete li");
+  const names = await page.locator(".cm-completionLabel").allTextContents();
+  await page.keyboard.press("Escape");
+  return names;
+}
+
+test("the editor colours and numbers lines, completes from our types, and documents names", async (page) => {
+  await openEditor(page);
+  const lines = (await page.inputValue("#code")).split("\n").length;
+  assert(await page.locator(".cm-lineNumbers .cm-gutterElement").count() >= lines);
+  await write(
+    page,
+    'import * as tf from "@weft/weft";\nconst d = tf.data.range(3), x = tf.tensor([1]);\nconst y = x.mul(2).square();\n',
+  );
+  const colour = (text: string) =>
+    page.locator(".cm-line span", { hasText: text }).first().evaluate((e) =>
+      getComputedStyle(e).color
+    );
+  assert(await colour("import") !== await colour("@weft/weft"));
+  for (
+    const [typed, wanted] of [
+      ["tf.linal", "linalg"],
+      [";\ntf.image.resizeBil", "resizeBilinear"],
+      [";\nd.shuf", "shuffle"],
+      [";\ny.matM", "matMul"],
+      [";\n((z: tf.Variable) => z.assignA", "assignAdd"],
+    ] as const
+  ) assertEquals((await proposed(page, typed))[0], wanted, typed);
+  await page.locator(".cm-line span", { hasText: "square" }).first().hover();
+  assertMatch((await page.textContent(".cm-help"))!, /square.*x \* x\..*Reference/s);
+});
+
+test("the playground takes TypeScript, and underlines the line of an error", async (page) => {
+  await openEditor(page);
+  const program = `import * as tf from "@weft/weft";
+interface Pair { readonly a: number }
+const twice = <T extends Pair>(pair: T): number => pair.a * 2;
+console.log(twice({ a: 21 }) as number);
+tf.add(tf.zeros([2]), tf.zeros([3]));
+`;
+  const marked = () => page.locator(".cm-lintRange-error").allTextContents();
+  await runProgram(page, program);
+  await textOf(page, "status", /^failed/);
+  assertMatch((await page.textContent("#output"))!, /^42InvalidArgumentError: .* \(line 5\)$/s);
+  await page.waitForSelector(".cm-lintRange-error");
+  assertEquals(await marked(), ["tf.add(tf.zeros([2]), tf.zeros([3]));"]);
+  await runProgram(page, "let a = 1;\nlet b: number = ;\n");
+  await textOf(page, "output", /^SyntaxError: Unexpected token \(line 2\)$/);
+  await page.waitForFunction(() =>
+    document.querySelector(".code-view")!.shadowRoot!.querySelector(".cm-lintRange-error")
+      ?.textContent === "let b: number = ;"
+  );
+  await runProgram(page, "console.log(JSON.parse('{'));");
+  // An error of a program that ran: it does not run twice.
+  await textOf(page, "output", /^SyntaxError: .*JSON.* \(line 1\)$/);
+  await runProgram(page, "console.log(7);");
+  await textOf(page, "output", /^7$/);
+  assertEquals(await marked(), []);
+});
+
+test("edits outlive a reload, and can be undone together", async (page) => {
+  await openEditor(page);
+  const lesson = await page.inputValue("#code");
+  assertEquals(await page.isEnabled("#again"), false);
+  await write(page, "console.log(8);");
+  await page.reload();
+  await textOf(page, "output", /^8$/);
+  assertEquals(await page.inputValue("#code"), "console.log(8);");
+  await page.click("#again");
+  await textOf(page, "output", /float32/);
+  assertEquals(await page.inputValue("#code"), lesson);
+  assertEquals(await page.isEnabled("#again"), false);
 });
 
 const joined = (page: Page) => page.locator("#picture g.joined").count();
@@ -157,7 +244,7 @@ const y = graph.asDefault(() => tf.nameScope("layer", () => {
 await new tf.Session({ graph }).run(y, { feeds: new Map([[graph.getTensorByName("layer/x:0"), [1, 2]]]) });`;
   await page.goto(`${home}/playground.html?device=cpu#tensors`);
   await textOf(page, "status", / ms on /);
-  await page.fill("#code", program);
+  await write(page, program);
   await page.click("#inside");
   await textOf(page, "status", / ms on /);
   const open = await page.locator("#picture g[class^=cpu]").count();

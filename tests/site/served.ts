@@ -81,8 +81,25 @@ export async function textOf(page: Page, id: string, wanted: RegExp): Promise<st
   return String(await handle.jsonValue());
 }
 
+/** Puts a text into a field of programs, or into the editor that took its place. */
+export async function write(page: Page, text: string, id = "code"): Promise<void> {
+  const field = page.locator(`#${id}`);
+  if (await field.isVisible()) return await field.fill(text);
+  // Pasted: Chromium itself would write styles of its own beside it, which the pages' policy refuses.
+  const editor = page.locator(".code-view .cm-content");
+  await editor.focus();
+  await page.keyboard.press("ControlOrMeta+A");
+  await page.keyboard.press("Delete");
+  await editor.evaluate((element, text) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData("text/plain", text);
+    const options = { clipboardData, bubbles: true, cancelable: true };
+    element.dispatchEvent(new ClipboardEvent("paste", options));
+  }, text);
+}
+
 /** Runs what is in the playground's editor. */
 export async function runProgram(page: Page, program: string): Promise<void> {
-  await page.fill("#code", program);
+  await write(page, program);
   await page.click("#run");
 }

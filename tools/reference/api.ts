@@ -11,11 +11,13 @@ import ts from "typescript";
 import { categoryOf } from "../categories.ts";
 import { readConfig, ROOT } from "../files.ts";
 import { type Doc, docOf } from "./docs.ts";
-import { headOf, membersOf } from "./signatures.ts";
+import { headOf, membersOf, typeNameOf } from "./signatures.ts";
 
 /** A member of a class or an interface. */
 export interface ApiMember {
   readonly signature: string;
+  /** The name of the type that it has or returns; empty where it has none. */
+  readonly type: string;
   readonly doc: string;
 }
 
@@ -30,6 +32,8 @@ export interface ApiSymbol extends Doc {
   readonly category: string;
   /** The declaration without its body, one for each overload. */
   readonly signatures: readonly string[];
+  /** The name of the type that it has or returns; empty where it has none. */
+  readonly type: string;
   readonly members: readonly ApiMember[];
   /** The file and the line of the declaration. */
   readonly file: string;
@@ -128,6 +132,7 @@ function symbolOf(name: string, all: readonly ts.Declaration[]): ApiSymbol {
     doc: [...new Set(docs.map(({ doc }) => doc).filter((doc) => doc !== ""))].join("\n\n"),
     examples: docs.flatMap(({ examples }) => examples),
     signatures: declarations.map((d) => headOf(d, name.split(".").at(-1)!)),
+    type: typeNameOf(id!),
     members: declarations.flatMap(membersOf),
     file,
     line: source.getLineAndCharacterOfPosition(id!.getStart()).line + 1,

@@ -36,7 +36,34 @@ export function membersOf(node: ts.Declaration): ApiMember[] {
   );
   return members
     .filter((m) => !(ts.isMethodDeclaration(m) && m.body && overloaded.has(m.name.getText())))
-    .map((m) => ({ signature: memberText(m), doc: docOf(m, m.getSourceFile()).doc }));
+    .map((m) => ({
+      signature: memberText(m),
+      type: typeNameOf(m),
+      doc: docOf(m, m.getSourceFile()).doc,
+    }));
+}
+
+/** The name of the type that a declaration has or returns, also of what a promise is of; empty where it says none. */
+export function typeNameOf(node: ts.Node): string {
+  const { type, typeParameters } = node as Partial<ts.SignatureDeclaration>;
+  if (type === undefined || ts.isTypeAliasDeclaration(node)) return "";
+  const name = nameOfType(type);
+  // A parameter of types stands for what it extends.
+  const parameter = typeParameters?.find((p) => p.name.text === name);
+  return parameter === undefined
+    ? name
+    : parameter.constraint === undefined
+    ? ""
+    : nameOfType(parameter.constraint);
+}
+
+function nameOfType(type: ts.TypeNode): string {
+  if (ts.isThisTypeNode(type)) return "this";
+  if (ts.isParenthesizedTypeNode(type)) return nameOfType(type.type);
+  if (ts.isUnionTypeNode(type)) return type.types.map(nameOfType).find((name) => name !== "") ?? "";
+  if (!ts.isTypeReferenceNode(type)) return "";
+  const name = type.typeName.getText().split(".").at(-1)!, [inner] = type.typeArguments ?? [];
+  return name === "Promise" && inner !== undefined ? nameOfType(inner) : name;
 }
 
 function memberText(node: ts.ClassElement | ts.TypeElement): string {

@@ -6,6 +6,7 @@
 
 import { list, read, ROOT } from "../files.ts";
 import { readApi } from "../reference/api.ts";
+import { editorNames } from "../reference/editor_names.ts";
 import { html, type Links } from "../reference/markdown.ts";
 import { opRows, opTable } from "../reference/op_matrix.ts";
 import { referencePages } from "../reference/pages.ts";
@@ -70,6 +71,8 @@ export async function writeDocuments(folder: string): Promise<DocumentParts> {
   await write("llms.txt", llmsText(api, guides.map(([, guide]) => guide)));
   await write("llms-full.txt", referenceText(api));
   const place = new Map(index.map(([name, , place]) => [name, place]));
+  const names = editorNames(api[0]!, (name) => place.get(`tf.${name}`) ?? "");
+  await write("api.json", JSON.stringify(names));
   const ops = opTable(await opRows(api), (name) => place.get(`tf.${name}`) ?? null);
   const text = read("docs/README.md").replace(/^# .*\n/, "");
   return { reference, ops, guides: html(text, linksOf("docs/README.md", all)) };

@@ -6,7 +6,9 @@
 
 import type { Plugin } from "esbuild";
 import { createRequire, isBuiltin } from "node:module";
+import { dirname, join } from "node:path";
 import { fromFileUrl } from "../paths.ts";
+import { ROOT } from "../files.ts";
 import { packageFolder } from "../npm.ts";
 
 /** Packages whose modules are found by their names. */
@@ -14,6 +16,10 @@ const SYSTEMS = /^(@tensorflow\/tfjs-(?:core|backend-\w+)|@jax-js\/jax)(\/.*)?$/
 
 /** The package by which files of models are read; Deno resolves its modules to files after they were imported. */
 const PROTOBUF = /^@bufbuild\/protobuf(\/.*)?$/;
+
+/** Packages of the editor, and those that they are made of. */
+const EDITOR =
+  /^(@codemirror|@lezer|@marijn|@jridgewell)\/[\w-]+$|^(style-mod|w3c-keyname|crelt|sucrase|lines-and-columns)$/;
 
 /** Finds modules of packages, in the form for browsers. */
 export const PACKAGES: Plugin = {
@@ -31,6 +37,13 @@ export const PACKAGES: Plugin = {
       await import(path);
       return { path: fromFileUrl(new URL(import.meta.resolve(path))) };
     });
+    onResolve({ filter: EDITOR }, async ({ path, importer }) => {
+      const isOurs = importer.startsWith(decodeURIComponent(ROOT.pathname));
+      const file = isOurs
+        ? fromFileUrl(new URL("package.json", await packageFolder(path)))
+        : createRequire(importer).resolve(path);
+      return { path: await moduleBeside(file) };
+    });
     onResolve({ filter: /^[^./@]/ }, ({ path, importer, kind }) => {
       if (kind === "entry-point") return undefined;
       // What TensorFlow.js asks Node for.
@@ -40,6 +53,18 @@ export const PACKAGES: Plugin = {
     onLoad({ filter: /./, namespace: "nothing" }, () => ({ contents: "" }));
   },
 };
+
+/** The module, of which a bundler takes what is used, of the package that a file is in. */
+async function moduleBeside(file: string): Promise<string> {
+  for (let folder = dirname(file); folder !== dirname(folder); folder = dirname(folder)) {
+    const text = await Deno.readTextFile(join(folder, "package.json")).catch(() => null);
+    if (text === null) continue;
+    const { name, module, main = "index.js" } = JSON.parse(text) as Record<string, string>;
+    // Folders within packages may have one that says nothing but the kind of their modules.
+    if (name !== undefined) return join(folder, module ?? main);
+  }
+  throw new Error(`Cannot find the package of ${file}`);
+}
 
 /** Copies the WebAssembly of TensorFlow.js. */
 export async function copyWasm(folder: string): Promise<void> {

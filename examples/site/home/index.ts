@@ -1,7 +1,7 @@
 /** The first page: a program that runs as one edits it, with its plan. Nothing of the library is loaded before one turns to it. */
 /// <reference lib="dom" />
 
-import { makeEditor } from "../editor.ts";
+import { Editor } from "../editing/editor.ts";
 import type { Backend, Picture, ProgramMessage } from "../messages.ts";
 import { addLine, summaryOf } from "../output.ts";
 import { byId, preferredDevice, ProgramRunner } from "../page.ts";
@@ -15,7 +15,7 @@ const live = byId("live"), code = byId<HTMLTextAreaElement>("code");
 const output = byId("output"), picture = byId("picture"), status = byId("status");
 const stopButton = byId<HTMLButtonElement>("stop");
 
-const runner = new ProgramRunner(tell);
+const runner = new ProgramRunner(tell), editor = new Editor(code, () => void run());
 let backend: Backend | null = null;
 let isFresh = true, isTurnedTo = false;
 let pause: ReturnType<typeof setTimeout> | undefined, watch: typeof pause;
@@ -29,8 +29,10 @@ function clear(): void {
 function tell(message: ProgramMessage): void {
   if (message.kind === "begun") watch = setTimeout(end, MOST, `it took more than ${MOST / 1000} s`);
   else if (message.kind === "log") {
+    const { line, text } = message;
     clear();
     addLine(output, message);
+    if (line !== undefined) editor.mark({ line, text });
   } else {
     clearTimeout(watch);
     clear();
@@ -55,6 +57,7 @@ async function run(): Promise<void> {
   halt();
   backend ??= (await preferredDevice()).backend;
   isFresh = true;
+  editor.unmark();
   live.ariaBusy = "true";
   status.textContent = "running…";
   stopButton.disabled = false;
@@ -90,7 +93,6 @@ function turnTo(): void {
 for (const event of ["focusin", "pointerenter", "pointerdown"]) {
   live.addEventListener(event, turnTo);
 }
-makeEditor(code, () => void run());
 code.addEventListener("input", () => {
   // What was begun is of an older text.
   halt();
