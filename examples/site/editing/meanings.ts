@@ -14,7 +14,7 @@ export function meaningOf(
   node: SyntaxNode,
   text: string,
   api: ApiNames,
-  steps = MOST_STEPS,
+  steps: number = MOST_STEPS,
 ): Meaning | null {
   if (steps === 0) return null;
   const of = (inner: SyntaxNode | null): Meaning | null =>
@@ -56,7 +56,7 @@ export function nameOf(
   node: SyntaxNode,
   text: string,
   api: ApiNames,
-  steps = MOST_STEPS,
+  steps: number = MOST_STEPS,
 ): ApiName | null {
   const name = textOf(node, text);
   if (node.name === "VariableName") {
