@@ -74,7 +74,7 @@ async function open(): Promise<void> {
   await link();
 }
 
-/** Where the browser keeps what was changed in the program that the address names, while the page is open, also through reloads. */
+/** The key under which the browser keeps what was changed in the program that the address names, while the page is open, also through reloads. */
 const keptAs = (): string => `program${location.hash}`;
 
 const kept = (): string | null => sessionStorage.getItem(keptAs());

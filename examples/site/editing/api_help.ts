@@ -57,7 +57,7 @@ export async function completions(context: CompletionContext): Promise<Completio
   return options.length === 0 ? null : { from: start, options, validFor: /^[\w$]*$/ };
 }
 
-/** What may stand behind the dot of an expression. */
+/** Names that may stand behind the dot of an expression. */
 function membersOf(meaning: Meaning, api: ApiNames): Map<string, ApiName> {
   const found = new Map<string, ApiName>();
   if ("space" in meaning) {

@@ -1,4 +1,4 @@
-/** What the editor knows of the library: a part of the reference that the site writes as `api.json`. */
+/** Names of the library as the editor knows them: a part of the reference that the site writes as `api.json`. */
 
 /** A name of the library, or a member of one of its types. */
 export interface ApiName {

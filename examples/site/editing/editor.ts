@@ -10,7 +10,7 @@ export interface Problem {
   readonly text: string;
 }
 
-/** What takes a textarea's place. */
+/** The editor in a textarea's place. */
 export interface CodeView {
   /** Shows the textarea's text, which was changed otherwise than by typing. */
   refresh(): void;

@@ -1,4 +1,4 @@
-/** What expressions of a program are to the library, as far as its declarations tell: enough for completion, and no more. */
+/** Meanings of expressions of a program to the library, as far as its declarations tell: enough for completion, and no more. */
 
 import type { SyntaxNode } from "@lezer/common";
 import type { ApiName, ApiNames } from "./api_names.ts";

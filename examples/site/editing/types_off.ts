@@ -2,7 +2,7 @@
 
 import { transform } from "sucrase";
 
-/** What is wrong with a program that is neither JavaScript nor TypeScript. */
+/** Fault of a program that is neither JavaScript nor TypeScript. */
 interface Fault {
   readonly message: string;
   /** The line, counted from 1, where it is known. */
