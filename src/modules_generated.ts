@@ -414,6 +414,7 @@ import "./engine/ops/signal/signal.ts";
 import "./engine/ops/signal/cosine_transforms.ts";
 import "./engine/ops/signal/mel.ts";
 import "./engine/ops/signal/shifts.ts";
+import "./engine/ops/signal/fitted.ts";
 import "./engine/ops/signal/spectral_along.ts";
 import "./engine/ops/signal/spectral_more.ts";
 import "./engine/ops/signal/spectral_nd.ts";

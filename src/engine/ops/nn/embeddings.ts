@@ -112,7 +112,7 @@ function idsIn(ids: EmbeddingRows, fn: string): Rows {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * const table = tf.tensor([[1, 1], [2, 4], [3, 9]]), ids = tf.ragged.constant([[0, 2], [1]], "int32");
+ * const table = tf.tensor([[1, 1], [2, 4], [3, 9]]), ids = tf.ragged.constant([[0, 2], [1]], { dtype: "int32" });
  * console.log(tf.nn.embeddingLookupSparse(table, ids).arraySync()); // [[2, 5], [2, 4]]
  * ```
  */
@@ -174,7 +174,7 @@ function innerAxes(params: Tensor, fn: string): number[] {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * const table = tf.tensor([[1, 1], [2, 4], [3, 9]]), ids = tf.ragged.constant([[0, -1], [], [2]], "int32");
+ * const table = tf.tensor([[1, 1], [2, 4], [3, 9]]), ids = tf.ragged.constant([[0, -1], [], [2]], { dtype: "int32" });
  * console.log(tf.nn.safeEmbeddingLookupSparse(table, ids).arraySync()); // [[1, 1], [0, 0], [3, 9]]
  * ```
  */

@@ -162,7 +162,7 @@ export function atrousConv2dTranspose(
  * ```ts
  * import * as tf from "@weft/weft";
  * const x = tf.tensor([1, 2, 3, 4], [2, 2, 1]);
- * console.log(tf.nn.erosion2d(x, tf.tensor([4, 0, 0, 0], [2, 2, 1]), 1, "valid").arraySync()); // [[[0]]]
+ * console.log(tf.nn.erosion2d(x, tf.tensor([5, 0, 0, 0], [2, 2, 1]), 1, "valid").arraySync()); // [[[-1]]]
  * ```
  */
 export function erosion2d(

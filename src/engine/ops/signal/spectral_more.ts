@@ -4,9 +4,8 @@ import { wantList } from "../../core/arguments.ts";
 import { ValueError } from "../../core/errors.ts";
 import { shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import { pad } from "../array/pad.ts";
-import { slice } from "../array/slice.ts";
 import { asTensor, shapeOfInput, toInput } from "../input.ts";
+import { fitted } from "./fitted.ts";
 import { fft, ifft, irfft, rfft } from "./spectral.ts";
 import { fftAlong } from "./spectral_along.ts";
 
@@ -54,17 +53,6 @@ export function fft3d(input: TensorLike): Tensor {
 /** Inverse of {@linkcode fft3d}. TensorFlow op `IFFT3D`. */
 export function ifft3d(input: TensorLike): Tensor {
   return whole(input, "ifft3d", 3);
-}
-
-/** Crops or pads an axis with zeros to a length. */
-export function fitted(x: Tensor, axis: number, length: number): Tensor {
-  const known = x.staticShape![axis], zeros = new Array<number>(x.rank).fill(0);
-  if (known === length) return x;
-  const cropped = (y: Tensor): Tensor =>
-    slice(y, zeros, zeros.map((_, i) => i === axis ? length : -1));
-  if (known !== null && known > length) return cropped(x);
-  const ends = zeros.map((_, i): [number, number] => [0, i === axis ? length - (known ?? 0) : 0]);
-  return known === null ? cropped(pad(x, ends)) : pad(x, ends);
 }
 
 function checkLengths(lengths: readonly number[] | undefined, axes: number, fn: string): void {

@@ -11,9 +11,9 @@ import { cast } from "../array/cast.ts";
 import { transpose } from "../array/move.ts";
 import { asTensor, shapeOfInput, toInput } from "../input.ts";
 import { mul } from "../pointwise/arithmetic.ts";
+import { fitted } from "./fitted.ts";
 import { fft, ifft, irfft, rfft } from "./spectral.ts";
 import { fftAlong } from "./spectral_along.ts";
-import { fitted } from "./spectral_more.ts";
 
 /** The factor of a transform: 1 forwards and 1/n backwards, the other way round, or the root of 1/n both ways. */
 export type FftNorm = "backward" | "forward" | "ortho";
