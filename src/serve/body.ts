@@ -1,6 +1,7 @@
 /** Bodies of requests, read up to a limit. */
-import { ByteBudget, concatBytes } from "../library/io/bytes.ts";
+import { ByteBudget } from "../library/io/bytes.ts";
 import { HttpError } from "./http_error.ts";
+import { concatInSlices, Slices } from "./slices.ts";
 
 /** Bounds the bytes of all bodies that requests hold until they are answered. Beyond them is `HttpError` 429. */
 export function bodyBytes(most: number): ByteBudget {
@@ -44,7 +45,7 @@ export async function readBody(
     while (true) {
       const { value, done } = await reader.read();
       signal.throwIfAborted();
-      if (done) return concatBytes(parts);
+      if (done) return await concatInSlices(parts, new Slices(signal));
       length += value.length;
       if (length > maxBytes) throw tooLong();
       took(value.length);

@@ -1,6 +1,6 @@
 /** createHandler: models behind a web-standard `fetch` handler. */
 import { ValueError } from "../engine/core/errors.ts";
-import { argumentsCheck } from "../engine/core/arguments.ts";
+import { argumentsCheck, wantObject } from "../engine/core/arguments.ts";
 import { after } from "../engine/runtime/run/timers.ts";
 import type { BatchingOptions } from "./batcher.ts";
 import type { ByteBudget } from "../library/io/bytes.ts";
@@ -84,6 +84,7 @@ const BODIES = 4;
  */
 export function createHandler(options: HandlerOptions): Handler {
   check(options);
+  wantObject(options.models, "models", "createHandler", "an object of models by their names");
   const server = new ModelServer(options);
   return { fetch: (request) => server.answer(request), drain: () => server.drain() };
 }
@@ -133,7 +134,7 @@ class ModelServer {
       maxRows: positive("batching.maxRows", batching.maxRows ?? 32),
       maxDelayMs: Math.max(0, batching.maxDelayMs ?? 1),
     };
-    this.#models = new ModelList(options.models ?? {}, (model) => ({
+    this.#models = new ModelList(options.models, (model) => ({
       batching: joined,
       maxQueued,
       onRun: (rows) => this.#metrics.ran(model, rows),

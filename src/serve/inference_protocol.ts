@@ -9,6 +9,7 @@ import { HttpError } from "./http_error.ts";
 import { checkNames, type ModelVersion } from "./model_entry.ts";
 import type { Specs } from "./servable.ts";
 import { JsonText } from "./json_text.ts";
+import { NumberGrid } from "./number_grid.ts";
 import { readJson } from "./json_reader.ts";
 import { Slices } from "./slices.ts";
 import { arrayOf, checkRows, shown } from "./values.ts";
@@ -166,7 +167,7 @@ async function readInput(
     );
   }
   if (binarySize(input) !== null) return arrayFromWire(bytes, input.shape, dtype, what);
-  if (!Array.isArray(input.data)) {
+  if (!Array.isArray(input.data) && !(input.data instanceof NumberGrid)) {
     throw new HttpError(400, `Cannot read ${what}: wanted a list "data"`);
   }
   return await arrayOf({ value: input.data, shape: input.shape, dtype, what }, slices);

@@ -2,7 +2,10 @@
  * JSON of requests, read from bytes in slices and in time that grows with their number. Integers that a double would round become
  * `bigint`; `NaN`, `Infinity` and `-Infinity` may stand, as TensorFlow's servers read and write them.
  */
+import { encodeString } from "../engine/core/text.ts";
 import { HttpError } from "./http_error.ts";
+import { LongText } from "./long_text.ts";
+import { GridBuilder } from "./number_grid.ts";
 import type { Slices } from "./slices.ts";
 
 /** Values between two looks at the clock. */
@@ -17,7 +20,7 @@ const MOST_DIGITS = 40;
 const TENS = Float64Array.from({ length: 23 }, (_, i) => 10 ** i);
 
 const QUOTE = 0x22, BACKSLASH = 0x5c, COMMA = 0x2c, COLON = 0x3a, MINUS = 0x2d, DOT = 0x2e;
-const OPEN = 0x5b, CLOSE = 0x5d, BEGIN = 0x7b, END = 0x7d, ZERO = 0x30;
+const OPEN = 0x5b, CLOSE = 0x5d, BEGIN = 0x7b, END = 0x7d, ZERO = 0x30, LETTER_U = 0x75;
 
 /** The texts that are values of their own. */
 const WORDS: readonly (readonly [string, unknown])[] = [
@@ -29,7 +32,12 @@ const WORDS: readonly (readonly [string, unknown])[] = [
   ["-Infinity", -Infinity],
 ];
 
-const utf8 = new TextDecoder();
+/** Bytes of a text beyond which lists of numbers are read as grids. */
+const LONG_BYTES = 1 << 16;
+/** Bytes of a string that are read between two looks at the clock. */
+const PART_BYTES = 1 << 16;
+
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** A list or an object that is being read; the key whose value comes next. */
 interface Container {
@@ -38,7 +46,13 @@ interface Container {
   key: string;
 }
 
-/** Parses a request's JSON. Rejects with `HttpError` 400 where it is none. */
+/** Parts of a string so far, in UTF-8, and where it begins. */
+interface Text {
+  readonly from: number;
+  readonly parts: Uint8Array[];
+}
+
+/** Parses a request's JSON: long lists of numbers become a `NumberGrid`, and long strings a `LongText`. Rejects with `HttpError` 400 where it is none. */
 export async function readJson(bytes: Uint8Array, slices: Slices): Promise<unknown> {
   const reader = new Reader(bytes);
   while (!reader.read(VALUES)) await slices.turn();
@@ -52,6 +66,12 @@ class Reader {
   #isValueNext = true;
   /** Place of the next backslash: strings before it need no unescaping. */
   #escape = -1;
+  /** Lists of numbers that are being read, and where they begin. */
+  #grid: { readonly from: number; readonly builder: GridBuilder } | null = null;
+  /** Containers around lists that are no grid: none within is tried again. */
+  #plainDepth = Infinity;
+  /** Parts of a long string that is being read. */
+  #text: Text | null = null;
   value: unknown;
 
   constructor(bytes: Uint8Array) {
@@ -62,6 +82,8 @@ class Reader {
   read(values: number): boolean {
     for (let k = 0; k < values; k++) {
       if (this.#isValueNext) this.#value();
+      if (this.#grid !== null && !this.#readGrid(this.#grid, values)) return false;
+      if (this.#text !== null && !this.#readText(this.#text)) return false;
       while (!this.#isValueNext) {
         const last = this.#open.at(-1), byte = this.#peek();
         if (last === undefined) {
@@ -74,6 +96,7 @@ class Reader {
           this.#isValueNext = true;
         } else if (byte === (last.list === null ? END : CLOSE)) {
           this.#open.pop();
+          if (this.#open.length <= this.#plainDepth) this.#plainDepth = Infinity;
           this.#put(last.list ?? last.object);
         } else this.#refuse(this.#at - 1);
       }
@@ -82,9 +105,15 @@ class Reader {
   }
 
   #value(): void {
+    // It goes on with one that is not whole yet.
+    if (this.#grid !== null || this.#text !== null) return;
     const byte = this.#peek();
+    if (byte === OPEN && this.#plainDepth === Infinity && this.#bytes.length > LONG_BYTES) {
+      this.#grid = { from: this.#at, builder: new GridBuilder() };
+      return;
+    }
     if (byte === OPEN || byte === BEGIN) return this.#begin(byte);
-    if (byte === QUOTE) return this.#put(this.#string());
+    if (byte === QUOTE) return this.#beginString();
     if (byte !== undefined && (byte === MINUS || isDigit(byte))) {
       const number = this.#number();
       if (number !== undefined) return this.#put(number);
@@ -112,7 +141,8 @@ class Reader {
 
   #key(container: Container): void {
     if (this.#peek() !== QUOTE) this.#refuse();
-    container.key = this.#string();
+    // No name is long.
+    container.key = this.#shortString() ?? this.#refuse();
     if (this.#peek() !== COLON) this.#refuse();
     this.#at++;
   }
@@ -132,20 +162,20 @@ class Reader {
 
   /** Reads a number; undefined where the text is none. */
   #number(): number | bigint | undefined {
-    const bytes = this.#bytes, from = this.#at;
+    const bytes = this.#bytes, from = this.#at, end = from + MOST_CHARACTERS + 1;
     let at = from;
     const isNegative = bytes[at] === MINUS;
     if (isNegative) at++;
     const first = at;
     let whole = 0;
-    for (; isDigit(bytes[at]); at++) whole = whole * 10 + (bytes[at] - ZERO);
+    for (; isDigit(bytes[at]) && at < end; at++) whole = whole * 10 + (bytes[at] - ZERO);
     const digits = at - first;
     if (digits === 0 || digits > 1 && bytes[first] === ZERO) return undefined;
     let places = 0, isWhole = true;
     if (bytes[at] === DOT) {
       isWhole = false;
       const dot = at++;
-      for (; isDigit(bytes[at]); at++) whole = whole * 10 + (bytes[at] - ZERO);
+      for (; isDigit(bytes[at]) && at < end; at++) whole = whole * 10 + (bytes[at] - ZERO);
       places = at - dot - 1;
       if (places === 0) return undefined;
     }
@@ -155,7 +185,7 @@ class Reader {
       at++;
       if (bytes[at] === MINUS || bytes[at] === 0x2b) at++;
       const begin = at;
-      while (isDigit(bytes[at])) at++;
+      while (isDigit(bytes[at]) && at < end) at++;
       if (at === begin) return undefined;
     }
     if (at - from > MOST_CHARACTERS) this.#refuse(from);
@@ -168,20 +198,96 @@ class Reader {
     return isWhole && digits <= MOST_DIGITS ? BigInt(text) : Number(text);
   }
 
-  /** Reads a string from its quote on. */
-  #string(): string {
+  /** Reads so many numbers and lists of a grid. Returns true when it is stored, or is none and is read anew as any list. */
+  #readGrid({ from, builder }: { from: number; builder: GridBuilder }, values: number): boolean {
+    for (let k = 0; k < values; k++) {
+      const byte = this.#peek();
+      let isGrid: boolean;
+      if (byte === OPEN) {
+        this.#at++;
+        isGrid = builder.open();
+        // The next one is a number or a list.
+        if (isGrid) continue;
+      } else {
+        const number = byte === MINUS || isDigit(byte) ? this.#number() : undefined;
+        isGrid = typeof number === "number" && builder.number(number);
+      }
+      // Lists that end here, up to the next element.
+      for (let next = this.#peek(); isGrid && next !== COMMA; next = this.#peek()) {
+        isGrid = next === CLOSE && builder.close();
+        if (!isGrid) break;
+        this.#at++;
+        if (!builder.isWhole) continue;
+        this.#grid = null;
+        this.#put(builder.grid.plain);
+        return true;
+      }
+      if (!isGrid) {
+        this.#grid = null;
+        this.#at = from;
+        this.#plainDepth = this.#open.length;
+        this.#begin(OPEN);
+        return true;
+      }
+      this.#at++;
+    }
+    return false;
+  }
+
+  /** Stores the string at the next quote, or begins with it where it is long. */
+  #beginString(): void {
+    const short = this.#shortString();
+    if (short !== undefined) return this.#put(short);
+    this.#text = { from: this.#at, parts: [] };
+    this.#at++;
+  }
+
+  /** Reads the next part of a string. Returns true when it is stored. */
+  #readText({ from: begin, parts }: Text): boolean {
+    const bytes = this.#bytes, from = this.#at, most = Math.min(bytes.length, from + PART_BYTES);
+    let at = from, isAscii = true;
+    while (at < most && bytes[at] !== QUOTE) {
+      if (bytes[at] < 0x20) this.#refuse(begin);
+      if (bytes[at] === BACKSLASH) {
+        isAscii = false;
+        const isHigh = isHighSurrogate(bytes, at);
+        at += bytes[at + 1] === LETTER_U ? 6 : 2;
+        // Both halves of a character are in one part.
+        if (isHigh && bytes[at] === BACKSLASH && bytes[at + 1] === LETTER_U) at += 6;
+      } else if (bytes[at++] > 0x7f) isAscii = false;
+    }
+    // A part ends between two characters.
+    while (isContinued(bytes[at])) at++;
+    if (at >= bytes.length) this.#refuse(bytes.length);
+    const part = bytes.subarray(from, at);
+    parts.push(isAscii ? part : encodeString(this.#unescaped(utf8.decode(part), begin)));
+    this.#at = at;
+    if (bytes[at] !== QUOTE) return false;
+    this.#at++;
+    this.#text = null;
+    this.#put(new LongText(parts));
+    return true;
+  }
+
+  /** Reads a string from its quote on; undefined for a long one, and for one that does not end. */
+  #shortString(): string | undefined {
     const bytes = this.#bytes, from = this.#at;
     let end = bytes.indexOf(QUOTE, from + 1);
     if (this.#escape < from) this.#escape = placeOf(bytes, BACKSLASH, from);
     const isPlain = this.#escape > end;
-    while (end >= 0 && !isPlain && backslashesBefore(bytes, end) % 2 === 1) {
+    while (
+      end >= 0 && end - from <= PART_BYTES && !isPlain && backslashesBefore(bytes, end) % 2 === 1
+    ) {
       end = bytes.indexOf(QUOTE, end + 1);
     }
-    if (end < 0) this.#refuse(bytes.length);
+    if (end < 0 || end - from > PART_BYTES) return undefined;
     this.#at = end + 1;
     const text = utf8.decode(bytes.subarray(from + 1, end));
     // deno-lint-ignore no-control-regex
-    if (isPlain && !/[\u0000-\u001f]/.test(text)) return text;
+    return isPlain && !/[\u0000-\u001f]/.test(text) ? text : this.#unescaped(text, from);
+  }
+
+  #unescaped(text: string, from: number): string {
     try {
       return JSON.parse(`"${text}"`);
     } catch {
@@ -217,6 +323,15 @@ class Reader {
 
 function isDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= ZERO && byte <= 0x39;
+}
+
+/** True for a byte of UTF-8 that goes on with a character. */
+const isContinued = (byte: number | undefined): boolean => byte !== undefined && byte >> 6 === 2;
+
+/** True for an escape of a character's first half, as `\\ud83d`. */
+function isHighSurrogate(bytes: Uint8Array, at: number): boolean {
+  const isD = bytes[at + 2] === 0x64 || bytes[at + 2] === 0x44;
+  return bytes[at + 1] === LETTER_U && isD && /[89ab]/i.test(String.fromCharCode(bytes[at + 3]));
 }
 
 function placeOf(bytes: Uint8Array, byte: number, from: number): number {

@@ -71,13 +71,28 @@ export class JsonText {
       readonly from?: number;
     } = {},
   ): Promise<this> {
-    if (shape.length === 0) return this.add(elementText(array, from, options));
-    const [length, ...rest] = shape, step = sizeOf(rest);
+    const rank = shape.length, steps = shape.map((_, d) => sizeOf(shape.slice(d)));
+    const size = sizeOf(shape);
+    if (size === 0) return await this.#empty(shape);
+    for (let i = 0; i < size; i++) {
+      let opened = rank;
+      while (opened > 0 && i % steps[opened - 1] === 0) opened--;
+      if (i > 0) this.#text += ",";
+      this.#text += "[".repeat(rank - opened) + elementText(array, from + i, options);
+      let closed = rank;
+      while (closed > 0 && (i + 1) % steps[closed - 1] === 0) closed--;
+      this.#text += "]".repeat(rank - closed);
+      if (++this.#count % ELEMENTS === 0) await this.#turn();
+    }
+    return this;
+  }
+
+  /** Appends lists without elements. */
+  async #empty([length, ...rest]: readonly number[]): Promise<this> {
     this.add("[");
     for (let i = 0; i < length; i++) {
       if (i > 0) this.add(",");
-      if (rest.length === 0) this.add(elementText(array, from + i, options));
-      else await this.nested(array, { shape: rest, from: from + i * step, ...options });
+      await this.#empty(rest);
       await this.pause();
     }
     return this.add("]");

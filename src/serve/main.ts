@@ -18,6 +18,7 @@ import { runMain } from "../library/io/command.ts";
 import { loadSavedModel } from "../tensorflow/mod.ts";
 import { Connections } from "./connections.ts";
 import { createHandler, type Handler } from "./handler.ts";
+import { listen } from "./listener.ts";
 import type { Versions } from "./model_entry.ts";
 import type { ServableModel } from "./servable.ts";
 import { answerFrom, failFrom, workerHandler } from "./worker_handler.ts";
@@ -32,16 +33,6 @@ interface DenoRuntime {
   readTextFile(path: string): Promise<string>;
   readDir(path: string): AsyncIterable<{ readonly name: string; readonly isDirectory: boolean }>;
   addSignalListener(signal: "SIGINT" | "SIGTERM", handler: () => void): void;
-  serve(
-    options: {
-      readonly hostname: string;
-      readonly port: number;
-      readonly cert?: string;
-      readonly key?: string;
-      readonly onListen: (address: { readonly hostname: string; readonly port: number }) => void;
-    },
-    handler: (request: Request, info: { readonly remoteAddr: object }) => Promise<Response>,
-  ): { readonly finished: Promise<void>; shutdown(): Promise<void> };
 }
 
 const deno = (globalThis as unknown as { readonly Deno: DenoRuntime }).Deno;
@@ -180,28 +171,22 @@ async function main(args: readonly string[]): Promise<number> {
   const handler = await workerHandler(worker, { timeoutMs });
   const names = folders.map((text) => named(text)[0]).join(", ");
   const connections = new Connections();
-  const scheme = tls.cert === undefined ? "http" : "https";
-  const server = deno.serve(
-    {
-      ...tls,
-      hostname: flags.host,
-      port,
-      onListen: ({ hostname, port }) =>
-        console.log(`Serving ${names} at ${scheme}://${hostname}:${port}`),
-    },
-    (request, { remoteAddr }) =>
-      connections.answer(JSON.stringify(remoteAddr), () => handler.fetch(request)),
+  const listener = await listen(
+    { ...tls, hostname: flags.host, port },
+    (request, from) => connections.answer(from, () => handler.fetch(request as Request)),
   );
+  const scheme = tls.cert === undefined ? "http" : "https";
+  const host = flags.host.includes(":") ? `[${flags.host}]` : flags.host;
+  console.log(`Serving ${names} at ${scheme}://${host}:${listener.port}`);
   const stop = async (): Promise<void> => {
     await handler.drain();
-    await server.shutdown();
+    await listener.close();
     deno.exit(0);
   };
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     deno.addSignalListener(signal, () => void stop());
   }
-  await server.finished;
-  return 0;
+  return await new Promise<never>(() => {});
 }
 
 /** Runs the command, and in its worker the part that computes; exits with code 2 on a failure. */

@@ -103,6 +103,9 @@ export class ModelList {
     models: Readonly<Record<string, ServableModel | Versions>>,
     optionsOf: (model: string) => QueueOptions,
   ) {
+    if (Object.keys(models).length === 0) {
+      throw new ValueError("Cannot serve no models: wanted some by their names in `models`");
+    }
     for (const [name, given] of Object.entries(models)) {
       if (!/^[\w.-]+$/.test(name)) {
         throw new ValueError(

@@ -4,6 +4,9 @@ import { nextSlice } from "../engine/runtime/run/timers.ts";
 /** Milliseconds of a slice: a small request takes several turns of the event loop, and health is to be answered within 100. */
 const SLICE_MS = 5;
 
+/** Bytes that are copied between two looks at the clock. */
+const COPIED = 1 << 18;
+
 /** Work of one request. */
 export class Slices {
   readonly #signal: AbortSignal | undefined;
@@ -23,4 +26,22 @@ export class Slices {
     this.#since = performance.now();
     this.#signal?.throwIfAborted();
   }
+}
+
+/** Concatenates bytes. New memory costs most when it is first written: slices bound that as well. */
+export async function concatInSlices(
+  parts: readonly Uint8Array[],
+  slices: Slices,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const out = new Uint8Array(parts.reduce((n, part) => n + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    for (let from = 0; from < part.length; from += COPIED) {
+      const piece = part.subarray(from, from + COPIED);
+      out.set(piece, at);
+      at += piece.length;
+      await slices.turn();
+    }
+  }
+  return out;
 }

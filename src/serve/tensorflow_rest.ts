@@ -6,6 +6,7 @@ import { HttpError } from "./http_error.ts";
 import { checkNames, type ModelVersion } from "./model_entry.ts";
 import type { Servable, Specs } from "./servable.ts";
 import { isBytesOutput, JsonText } from "./json_text.ts";
+import { NumberGrid } from "./number_grid.ts";
 import { readJson } from "./json_reader.ts";
 import { Slices } from "./slices.ts";
 import { arrayOf, checkRows } from "./values.ts";
@@ -109,7 +110,8 @@ function columnsOfRows(
   rows: unknown,
   signature: Servable,
   model: string,
-): Record<string, unknown[]> {
+): Record<string, unknown> {
+  if (rows instanceof NumberGrid) return { [onlyInput(signature)]: rows };
   if (!Array.isArray(rows) || rows.length === 0) {
     throw new HttpError(400, 'Cannot read "instances": wanted a list with at least one row');
   }
@@ -141,6 +143,11 @@ async function addRows(out: JsonText, outputs: Readonly<Record<string, NdArray>>
       'Cannot write "predictions": the outputs have no common number of rows, ask with "inputs" instead of "instances"',
     );
   }
+  if (entries.length === 1) {
+    const [[name, a]] = entries;
+    await out.nested(a, { isBase64: isBytesOutput(name, a) });
+    return;
+  }
   out.add("[");
   for (let i = 0; i < rows; i++) {
     out.add(i > 0 ? "," : "");
@@ -150,8 +157,7 @@ async function addRows(out: JsonText, outputs: Readonly<Record<string, NdArray>>
         from: i * (a.size / rows),
         isBase64: isBytesOutput(name, a),
       });
-    if (entries.length === 1) await add(entries[0]);
-    else await addObject(out, entries, add);
+    await addObject(out, entries, add);
     await out.pause();
   }
   out.add("]");

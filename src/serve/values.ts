@@ -4,11 +4,14 @@ import { NdArray, setElement } from "../engine/core/nd_array.ts";
 import { checkRank, sizeOf } from "../engine/core/shape.ts";
 import { encodeString } from "../engine/core/text.ts";
 import { HttpError } from "./http_error.ts";
+import { LongText } from "./long_text.ts";
+import { NumberGrid } from "./number_grid.ts";
 import type { Slices } from "./slices.ts";
 
 /** Returns the shape of nested lists, by their first elements. */
 export function nestedShape(value: unknown): number[] {
   const shape: number[] = [];
+  if (value instanceof NumberGrid) return [...value.shape];
   for (let v = value; Array.isArray(v); v = v[0]) {
     shape.push(v.length);
     checkRank(shape.length);
@@ -103,26 +106,40 @@ export async function arrayOf(
     throw new HttpError(400, `Cannot read ${what}: JSON has no ${dtype}`);
   }
   const shape = given ?? nestedShape(value), size = sizeOf(shape);
+  checkRank(shape.length);
+  const read = (leaf: unknown, i: number): number | bigint | Uint8Array => {
+    const element = kind === "string" ? bytesOf(leaf, what) : READERS[kind](leaf, dtype);
+    if (element !== undefined) return element;
+    throw new HttpError(
+      400,
+      `Cannot read ${what}: element ${i} is ${shown(leaf)}, wanted ${dtype}`,
+    );
+  };
+  const checkSize = (count: number): void => {
+    if (count === size) return;
+    throw new HttpError(
+      400,
+      `Cannot read ${what}: it has ${count} values, its shape [${shape}] wants ${size}`,
+    );
+  };
+  if (value instanceof NumberGrid) {
+    checkSize(value.size);
+    const array = NdArray.zeros(dtype, shape);
+    for (let i = 0; i < size; i++) {
+      setElement(array, i, read(value.at(i), i) as number);
+      if ((i + 1) % ELEMENTS === 0) await slices.turn();
+    }
+    return array;
+  }
   const leaves = new Leaves(value, given === undefined ? shape : null, what);
   const values: (number | bigint | Uint8Array)[] = [];
   for (let i = 0; leaves.next(); i++) {
     const { leaf } = leaves;
-    const element = kind === "string" ? bytesOf(leaf, what) : READERS[kind](leaf, dtype);
-    if (element === undefined) {
-      throw new HttpError(
-        400,
-        `Cannot read ${what}: element ${i} is ${shown(leaf)}, wanted ${dtype}`,
-      );
-    }
-    values.push(element);
+    const long = kind === "string" ? longText(leaf) : null;
+    values.push(long === null ? read(leaf, i) : await bytesOfLong(long, what, slices));
     if ((i + 1) % ELEMENTS === 0) await slices.turn();
   }
-  if (values.length !== size) {
-    throw new HttpError(
-      400,
-      `Cannot read ${what}: it has ${values.length} values, its shape [${shape}] wants ${size}`,
-    );
-  }
+  checkSize(values.length);
   if (kind === "string") return new NdArray(dtype, shape, values as Uint8Array[]);
   const array = NdArray.zeros(dtype, shape);
   for (let i = 0; i < size; i++) {
@@ -192,6 +209,28 @@ function small(value: number, dtype: DType): number | undefined {
   return value >= least && value < least + range ? value + 0 : undefined;
 }
 
+/** A long string, and whether it is in base64. */
+type Long = readonly [text: LongText, isBase64: boolean];
+
+function longText(value: unknown): Long | null {
+  if (value instanceof LongText) return [value, false];
+  const b64 = (value as { readonly b64?: unknown } | null)?.b64;
+  return b64 instanceof LongText ? [b64, true] : null;
+}
+
+async function bytesOfLong(
+  [text, isBase64]: Long,
+  what: string,
+  slices: Slices,
+): Promise<Uint8Array> {
+  const bytes = isBase64 ? await text.fromBase64(slices) : await text.bytes(slices);
+  if (bytes === null) throw notBase64(what);
+  return bytes;
+}
+
+const notBase64 = (what: string): HttpError =>
+  new HttpError(400, `Cannot read ${what}: its "b64" is not base64`);
+
 function bytesOf(value: unknown, what: string): Uint8Array {
   if (typeof value === "string") return encodeString(value);
   const b64 = (value as { readonly b64?: unknown } | null)?.b64;
@@ -199,7 +238,7 @@ function bytesOf(value: unknown, what: string): Uint8Array {
     try {
       return Uint8Array.from(atob(b64), (c) => c.charCodeAt(0));
     } catch {
-      throw new HttpError(400, `Cannot read ${what}: its "b64" is not base64`);
+      throw notBase64(what);
     }
   }
   throw new HttpError(

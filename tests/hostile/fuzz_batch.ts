@@ -15,8 +15,12 @@ async function readBatch(batch: Batch, progress: string): Promise<Outcome> {
     : await MutatedFiles.create(batch.kind);
   const failures: { seed: number; message: string }[] = [];
   let read = 0, refused = 0;
+  // An open file: to open it for each seed would take longer than most messages.
+  using file = Deno.openSync(progress, { write: true, create: true });
+  const encoder = new TextEncoder();
   for (let seed = batch.from; seed < batch.from + batch.count; seed++) {
-    Deno.writeTextFileSync(progress, String(seed));
+    file.seekSync(0, Deno.SeekMode.Start);
+    file.writeSync(encoder.encode(`${seed}\n`));
     try {
       if (await files.read(seed)) read++;
       else refused++;

@@ -6,7 +6,6 @@ import { fromBinary } from "@bufbuild/protobuf";
 import { assert } from "@std/assert";
 import * as tf from "@weft/weft";
 import { decodeImage, encodeJpeg } from "@weft/weft/image";
-import { createHandler } from "@weft/weft/serve";
 import { elementOf, elementParts } from "../../src/cluster/wire/element_wire.ts";
 import { writeHeaders } from "../../src/cluster/wire/hpack.ts";
 import { Http2Connection } from "../../src/cluster/wire/http2.ts";
@@ -32,33 +31,15 @@ import {
 } from "../../src/cluster/wire/http2_frames.ts";
 import type { InputTurns } from "../../src/cluster/wire/sliced_input.ts";
 import { GetElementResponseSchema } from "../../src/tensorflow/proto/data_service_pb.ts";
-import { ask, several, square } from "../serve/models.ts";
-import { crc32, soundFiles, utf8, zip } from "./files.ts";
+import { crc32, soundFiles, zip } from "./files.ts";
+import { join, type Kind } from "./message_kind.ts";
 import { mutateBytes, Random } from "./mutate.ts";
 import { isOurs, outcome } from "./outcome.ts";
-
-/** A kind of message that is mutated. */
-interface Kind {
-  /** Messages as they should be. */
-  sound(): Promise<readonly Uint8Array[]>;
-  /** A mutation of one of them. Default: of its bytes. */
-  mutate?(sound: readonly Uint8Array[], random: Random): Uint8Array | Promise<Uint8Array>;
-  /** Uses a message. Throws an error of ours where it refuses it, and any other where something is wrong. */
-  take(message: Uint8Array): unknown;
-}
+import { REQUESTS } from "./requests.ts";
+import { STORED } from "./stored.ts";
 
 /** Milliseconds for one message of some kilobytes, on a machine that is busy. */
 const LIMIT_MS = 5000;
-
-const join = (parts: Iterable<Uint8Array>): Uint8Array<ArrayBuffer> => {
-  const all = [...parts], out = new Uint8Array(all.reduce((n, p) => n + p.length, 0));
-  let at = 0;
-  for (const part of all) {
-    out.set(part, at);
-    at += part.length;
-  }
-  return out;
-};
 
 /** Parts of a PNG, of which one is mutated; their checksums are right. */
 function mutatePng(sound: readonly Uint8Array[], random: Random): Uint8Array {
@@ -200,39 +181,11 @@ function serveFrames(bytes: Uint8Array): void {
   }
 }
 
-const handler = createHandler({ models: { m: square().f, s: several() } });
-
-/** A request of version 2 whose inputs are bytes: the length of its JSON, the JSON, the bytes. */
-function binaryRequest(model: string, inputs: readonly unknown[], bytes: Uint8Array): Uint8Array {
-  const json = utf8(JSON.stringify({ inputs, outputs: [] }));
-  return join([Uint8Array.of(model.charCodeAt(0), json.length >> 8, json.length), json, bytes]);
-}
-
-async function request(message: Uint8Array): Promise<void> {
-  const [name = 0, high = 0, low = 0] = message;
-  const model = name === 115 ? "s" : "m", length = high << 8 | low;
-  const headers: Record<string, string> = { "inference-header-content-length": `${length}` };
-  const answer = await ask(
-    handler.fetch,
-    `/v2/models/${model}/infer`,
-    new Uint8Array(message.subarray(3)),
-    headers,
-  );
-  const bytes = await answer.arrayBuffer();
-  if (answer.status >= 500) throw new Error(new TextDecoder().decode(bytes));
-  if (answer.status >= 400) throw new tf.ValueError("refused");
-}
-
 const element = [
   new tf.NdArray("float32", [2, 2], Float32Array.of(1, 2, 3, 4)),
-  new tf.NdArray("string", [2], [utf8("ab"), utf8("c")]),
+  new tf.NdArray("string", [2], [Uint8Array.of(97, 98), Uint8Array.of(99)]),
   new tf.NdArray("int64", [], BigInt64Array.of(7n)),
 ];
-const binary = (name: string, datatype: string, shape: readonly number[], size: number) => ({
-  ...{ name, datatype, shape },
-  parameters: { binary_data_size: size },
-});
-
 /** The kinds of messages, by name. */
 export const MESSAGES: Readonly<Record<string, Kind>> = {
   "a PNG, its checksums right": {
@@ -277,22 +230,8 @@ export const MESSAGES: Readonly<Record<string, Kind>> = {
     mutate: mutateFrames,
     take: serveFrames,
   },
-  "a request with binary tensors": {
-    sound: () =>
-      Promise.resolve([
-        binaryRequest("m", [binary("x", "FP32", [2, 2], 16)], new Uint8Array(16)),
-        binaryRequest(
-          "s",
-          [
-            binary("text", "BYTES", [2], 11),
-            binary("n", "INT64", [2], 16),
-            binary("flag", "BOOL", [2], 2),
-          ],
-          join([Uint8Array.of(1, 0, 0, 0, 97, 2, 0, 0, 0, 98, 99), new Uint8Array(18)]),
-        ),
-      ]),
-    take: request,
-  },
+  ...REQUESTS,
+  ...STORED,
 };
 
 /** Messages of one kind, mutated by seeds. */

@@ -301,6 +301,10 @@ Deno.test("createHandler() refuses what cannot be served", () => {
           }),
         },
       }, "must return a tensor or a record of tensors"],
+      [{}, "Argument 'models' passed to 'createHandler' must be an object of models"],
+      [{ models: null }, "Argument 'models' passed to 'createHandler'"],
+      [{ models: {} }, "Cannot serve no models"],
+      [undefined, "Missing arguments of createHandler"],
     ] as const
   ) assertThrows(() => createHandler(options as never), Error, message);
 });
@@ -316,7 +320,11 @@ Deno.test("a handler answers what is no URL, lists its models at /, and takes be
   for (const authorization of ["t", "Basic t", "Bearer", "Bearer T", "Bearert", "bearer t x"]) {
     assertEquals((await ask(fetch, "/", undefined, { authorization })).status, 401, authorization);
   }
-  assertThrows(() => createHandler({ models: {}, token: "" }), tf.errors.ValueError, "empty token");
+  assertThrows(
+    () => createHandler({ models: { square: square().f }, token: "" }),
+    tf.errors.ValueError,
+    "empty token",
+  );
 });
 
 Deno.test("bodies are bounded together: 429 beyond, until some are answered", async () => {

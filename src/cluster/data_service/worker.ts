@@ -1,7 +1,7 @@
 /** A worker of TensorFlow's tf.data service, which runs its pipelines in Weft. */
 import { counted, showAs } from "../../engine/core/arrays/shown.ts";
 import { DeadlineExceededError, OpError, UnavailableError } from "../../engine/core/errors.ts";
-import { optionCheck } from "../../engine/core/arguments.ts";
+import { argumentsCheck, wantString } from "../../engine/core/arguments.ts";
 import type { ScriptFunctions } from "../../tensorflow/graph/scripts.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import { after } from "../../engine/runtime/run/timers.ts";
@@ -42,7 +42,7 @@ export interface DataServiceWorkerOptions extends TransportOptions {
   readonly transport?: Transport;
 }
 
-const checkOptions = optionCheck<DataServiceWorkerOptions>("DataServiceWorker", {
+const checkOptions = argumentsCheck<DataServiceWorkerOptions>("DataServiceWorker", {
   dispatcher: true,
   host: true,
   port: true,
@@ -95,9 +95,10 @@ export class DataServiceWorker implements AsyncDisposable {
   #news = new Set<bigint>();
   #wake = (): void => {};
 
-  /** Checks the options; `start` joins the dispatcher. Throws `TypeError` for unknown options. */
+  /** Checks the options; `start` joins the dispatcher. Throws `TypeError` for unknown options and a `dispatcher` that is no text. */
   constructor(options: DataServiceWorkerOptions) {
     checkOptions(options);
+    wantString(options.dispatcher, "dispatcher", "DataServiceWorker");
     this.#options = options;
   }
 

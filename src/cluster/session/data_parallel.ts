@@ -13,7 +13,7 @@ import {
   ValueError,
 } from "../../engine/core/errors.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
-import { optionCheck } from "../../engine/core/arguments.ts";
+import { argumentsCheck, wantList, wantNumber, wantObject } from "../../engine/core/arguments.ts";
 import { sizeOf } from "../../engine/core/shape.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
 import { after } from "../../engine/runtime/run/timers.ts";
@@ -63,7 +63,7 @@ export interface DataParallelOptions {
   readonly patienceMs?: number;
 }
 
-const checkOptions = optionCheck<DataParallelOptions>("DataParallel", {
+const checkOptions = argumentsCheck<DataParallelOptions>("DataParallel", {
   target: true,
   variables: true,
   optimizer: true,
@@ -96,8 +96,8 @@ const LOST_MS = 2000;
 
 /**
  * One replica of a model that several processes train. Follows TensorFlow's parameter servers and `SyncReplicasOptimizer`. A process
- * that was killed is started again and goes on where the others are. Throws `ValueError` for variables that are not float32, and for
- * numbers of replicas that cannot be.
+ * that was killed is started again and goes on where the others are. Throws `TypeError` for arguments of another kind, `ValueError` for
+ * variables that are not float32 and numbers of replicas that cannot be.
  *
  * @example
  * ```ts no-assert
@@ -130,8 +130,15 @@ export class DataParallel {
     checkOptions(options);
     const { variables, replicas, replica, optimizer, target } = options;
     const { mode = "sync", name = "training", device = "", patienceMs = 60_000 } = options;
+    const fn = "DataParallel";
+    if (typeof target !== "string") wantObject(target, "target", fn, "an address or a target");
+    wantList(variables, "variables", fn, "variables");
+    if (typeof optimizer !== "function") wantObject(optimizer, "optimizer", fn, "an optimizer");
+    wantNumber(replica, "replica", fn);
+    wantNumber(replicas, "replicas", fn);
     const required = options.replicasToAggregate ?? replicas;
-    for (const v of variables) {
+    for (const [i, v] of variables.entries()) {
+      wantObject(v, `variables[${i}]`, fn, "a variable");
       if (v.dtype !== "float32") {
         throw new ValueError(
           `Cannot train '${v.name}' in parallel: it is ${v.dtype}, wanted float32`,

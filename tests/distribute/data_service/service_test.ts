@@ -1,7 +1,13 @@
 /** Workers, a dispatcher and clients of ours, in one process. */
 
 import * as tf from "@weft/weft";
-import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import {
   DataServiceDispatcher,
   DataServiceWorker,
@@ -280,3 +286,15 @@ Deno.test("workers refuse options they do not know, and a dispatcher that is not
 async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve));
 }
+
+Deno.test("a worker refuses a dispatcher that is no address, when it is made", () => {
+  for (const wrong of [{ dispatcher: 3 }, {}, { dispatcher: null }]) {
+    const make = (): DataServiceWorker => new DataServiceWorker(wrong as never);
+    assertThrows(
+      make,
+      TypeError,
+      "Argument 'dispatcher' passed to 'DataServiceWorker' must be a string",
+    );
+  }
+  assertThrows(() => new DataServiceWorker(undefined as never), TypeError, "Missing arguments");
+});

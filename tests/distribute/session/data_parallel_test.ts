@@ -307,6 +307,20 @@ Deno.test("DataParallel refuses what it cannot train", () => {
     assertThrows(make(wrong), tf.ValueError, "Cannot train");
   }
   assertThrows(make({ variables: [whole] }), tf.ValueError, "int32");
+  const none = undefined as unknown as DataParallelOptions;
+  assertThrows(() => new DataParallel(none), TypeError, "Missing arguments of DataParallel");
+  for (
+    const [wrong, name] of [
+      [{ target: 3 }, "'target'"],
+      [{ variables: undefined }, "'variables'"],
+      [{ variables: [null] }, "'variables[0]'"],
+      [{ optimizer: "sgd" }, "'optimizer'"],
+      [{ replica: "0" }, "'replica'"],
+      [{ replicas: undefined }, "'replicas'"],
+    ] as const
+  ) {
+    assertThrows(make(wrong as object), TypeError, `Argument ${name} passed to 'DataParallel'`);
+  }
   v.dispose();
   whole.dispose();
 });
