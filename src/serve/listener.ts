@@ -99,7 +99,7 @@ async function exchange(
   response.end(message.method === "HEAD" ? undefined : body);
 }
 
-/** What is used of a request: one that a socket makes has no more, as web-standard ones cost most of a small request's time. */
+/** The used members of a request: to make a whole web-standard one takes longer than to answer for health. */
 export type AskedRequest = Pick<
   Request,
   "method" | "url" | "headers" | "signal" | "body" | "bodyUsed" | "arrayBuffer"

@@ -1,4 +1,4 @@
-/** What the library keeps in files, as `messages.ts` mutates it: records, sounds. */
+/** Stored files as `messages.ts` mutates them: records, sounds. */
 import * as tf from "@weft/weft";
 import { frameRecord, RecordReader } from "../../src/library/io/tf_record.ts";
 import { join, type Kind } from "./message_kind.ts";
