@@ -6,6 +6,7 @@
  */
 
 import * as tf from "@weft/weft";
+import { BATCHED } from "./ops_batched.ts";
 import { COMPOSITES, CONTROL, SCRIPTS } from "./ops_control.ts";
 import { JOINED } from "./ops_joined.ts";
 import { MATRICES, SYSTEMS } from "./ops_linalg.ts";
@@ -64,6 +65,7 @@ const FAMILIES: readonly (readonly [readonly Template[], number])[] = [
   [MATH, 1],
   [STRINGS, 1],
   [SPARSE, 2],
+  [BATCHED, 1],
 ];
 
 /** All templates. */
