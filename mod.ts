@@ -204,6 +204,7 @@ export {
   type RegisteredGradient,
   registerGradient,
 } from "./src/engine/autodiff/gradient_registry.ts";
+export { gradPassThrough } from "./src/engine/autodiff/grad_pass_through.ts";
 export { recomputeGrad } from "./src/engine/autodiff/recompute.ts";
 export { GradientTape } from "./src/engine/autodiff/tape.ts";
 export {

@@ -17,7 +17,7 @@ const TOLERANCE = { ulps: 64, ulpsOfLargest: 64, absolute: 1e-5 };
 
 /** Ops whose results have a shape that depends on values: rows cannot be stacked. */
 const OF_OWN_SHAPES =
-  /^(Where|UniqueV2|ListDiff|NonMaxSuppression|CombinedNonMax|DynamicPartition|Sparse|DenseCountSparse|Ragged|String|Unicode|CTCGreedy|CTCBeam|ParseTensor|_OntoRows|FirstEqual|Stateless|Range$|LinSpace|_FilledRows|_EmptyRows|_WriteRows|_ClearRows|_AppendRow)/;
+  /^(Where|UniqueV2|ListDiff|NonMaxSuppression|CombinedNonMax|DynamicPartition|DenseTo|SetSize|Sparse|DenseCountSparse|Ragged|String|Unicode|CTCGreedy|CTCBeam|ParseTensor|_OntoRows|FirstEqual|Stateless|Range$|LinSpace|_FilledRows|_EmptyRows|_WriteRows|_ClearRows|_AppendRow)/;
 
 /** Ops of which a call may run in a loop over the rows, each with the reason. */
 const LOOPS: Readonly<Record<string, string>> = {

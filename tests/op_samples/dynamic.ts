@@ -9,6 +9,7 @@ const texts = (...values: string[]): NdArray =>
 const text = (value: string): NdArray => texts(value).reshape([]);
 const longs = (...values: number[]): NdArray =>
   new NdArray("int64", [values.length], BigInt64Array.from(values, BigInt));
+const wide = (shape: number[], ...values: number[]): NdArray => longs(...values).reshape(shape);
 const matrix = (...rows: number[][]): NdArray =>
   new NdArray("int32", [rows.length, rows[0].length], Int32Array.from(rows.flat()));
 const repeated = { shape: [7], values: [3, 1, 3, 2, 1, 5, 3] };
@@ -54,6 +55,31 @@ export const DYNAMIC: SampleTable = {
   ],
   _EmptyRows: [
     sample([{ shape: [], values: [3] }], { dtype: "float32", row: [2] }, { dtypes: ["int32"] }),
+  ],
+  DenseToDenseSetOperation: [
+    sample([matrix([3, 1, 3], [5, 4, 1]), matrix([1, 9], [5, 4])], { set_operation: "union" }),
+    sample([matrix([3, 1, 3]), matrix([1, 9])], { set_operation: "a-b" }),
+  ],
+  DenseToSparseSetOperation: [
+    sample([
+      matrix([3, 1, 3], [5, 4, 1]),
+      wide([2, 2], 0, 0, 1, 1),
+      new NdArray("int32", [2], Int32Array.of(1, 4)),
+      longs(2, 2),
+    ], { set_operation: "intersection" }),
+  ],
+  SparseToSparseSetOperation: [
+    sample([
+      wide([2, 2], 0, 0, 1, 1),
+      new NdArray("int32", [2], Int32Array.of(1, 4)),
+      longs(2, 2),
+      wide([3, 2], 0, 0, 0, 1, 1, 0),
+      new NdArray("int32", [3], Int32Array.of(1, 3, 5)),
+      longs(2, 3),
+    ], { set_operation: "b-a" }),
+  ],
+  SetSize: [
+    sample([wide([3, 2], 0, 0, 0, 1, 2, 0), texts("a", "a", "b"), longs(3, 2)]),
   ],
   ListDiff: [
     sample([repeated, { shape: [2], values: [3, 5] }]),

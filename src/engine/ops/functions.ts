@@ -81,6 +81,13 @@ export {
   type BufferValues,
   TensorBuffer,
 } from "./array/tensor_buffer.ts";
+export { bitcast } from "./array/bitcast.ts";
+export { histogramFixedWidth, histogramFixedWidthBins } from "./array/histogram.ts";
+export { dynamicPartition, dynamicStitch } from "./array/partition.ts";
+export { saturateCast } from "./array/saturate.ts";
+export { tensorScatterMax, tensorScatterMin, tensorScatterSub } from "./array/scatter_fold.ts";
+export { repeat, reverseSequence, sequenceMask } from "./array/sequences.ts";
+export { truncateDiv, truncateMod } from "./pointwise/truncated.ts";
 export { gather, gatherND } from "./array/gather.ts";
 export { IndexedSlices } from "./array/indexed_slices.ts";
 export * from "./array/scatter.ts";
@@ -95,6 +102,8 @@ export * as browser from "./image/browser_namespace.ts";
 export * as image from "./image/namespace.ts";
 /** Sparse tensors: order, parts, sums and products, also as their indices, values and shape. */
 export * as sparse from "./ragged/sparse_namespace.ts";
+/** Sets along the last axis of dense and sparse tensors. */
+export * as sets from "./sets/namespace.ts";
 /** Strings. */
 export * as string from "./host/string.ts";
 /** Functions of strings: parts, joins, cases, numbers in text. */

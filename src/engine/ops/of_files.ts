@@ -1,5 +1,8 @@
 /** FILE_OPS: ops of files whose modules pages without files leave out. Named as values, a bundler keeps them there alone. */
 import type { OpDef } from "../core/op.ts";
+import { Bitcast } from "./array/bitcast.ts";
+import { DynamicPartition } from "./array/partition.ts";
+import { TensorScatterMax, TensorScatterMin, TensorScatterMul } from "./array/scatter_fold.ts";
 import { DecodePaddedRaw, DecodeRaw } from "./host/decode_raw.ts";
 import {
   DeserializeManySparse,
@@ -16,6 +19,7 @@ import { IsotonicRegression } from "./nn/isotonic.ts";
 import { FAKE_QUANT_OPS } from "./quantised/fake_quant.ts";
 import { PHILOX_OPS } from "./random/philox.ts";
 import { CTCBeamSearchDecoder, CTCGreedyDecoder, CTCLoss } from "./rows/ctc.ts";
+import { SET_OPS } from "./sets/set_ops.ts";
 import { DecodeCSV } from "./text/csv.ts";
 
 export const FILE_OPS: readonly OpDef[] = [
@@ -35,4 +39,6 @@ export const FILE_OPS: readonly OpDef[] = [
   ...PHILOX_OPS,
   SerializeManySparse,
   SerializeSparse,
+  ...SET_OPS,
+  ...[Bitcast, DynamicPartition, TensorScatterMax, TensorScatterMin, TensorScatterMul],
 ];

@@ -4,6 +4,8 @@
  */
 import "./text/text_ops.ts";
 
+export { Bitcast } from "./array/bitcast.ts";
+export { TensorScatterMax, TensorScatterMin, TensorScatterMul } from "./array/scatter_fold.ts";
 export { unsortedSegmentMin } from "./array/segment_folds.ts";
 export { NonMaxSuppressionV3 } from "./image/boxes.ts";
 export { cropAndResize } from "./image/crop.ts";

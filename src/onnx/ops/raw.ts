@@ -1,6 +1,4 @@
-/** Weft's ops without a public function, and small helpers of rules. Modules of ops that rules and passes name alone are loaded here. */
-import "../../tensorflow/ops/bits.ts";
-import "../../tensorflow/ops/scatter_fold.ts";
+/** Weft's ops without a public function, and small helpers of rules. */
 import { apply, apply1, type OpInput } from "../../engine/core/apply.ts";
 import { type DType, DTYPES } from "../../engine/core/dtype.ts";
 import { type Attrs, lookupOp, type OpDef } from "../../engine/core/op.ts";
@@ -11,10 +9,14 @@ import * as tf from "../build/tf.ts";
 
 /** Ops that rules name, or passes make where their modules are loaded: as values, a bundler keeps them for models, and pages without any leave them out. */
 const MADE = [
+  tf.Bitcast,
   tf.FusedAttention,
   tf.FusedAttentionGradient,
   tf.NonMaxSuppressionV3,
   tf.QuantizedMatMul,
+  tf.TensorScatterMax,
+  tf.TensorScatterMin,
+  tf.TensorScatterMul,
 ];
 
 function opNamed(op: string): OpDef {

@@ -8,6 +8,7 @@ import { onesLike } from "../../engine/ops/array/creation.ts";
 import { gather, gatherND } from "../../engine/ops/array/gather.ts";
 import { emptyRows, writeRow, writeRows } from "../../engine/ops/array/list_rows.ts";
 import { appendRow } from "../../engine/runtime/control/growing_rows.ts";
+import { tensorScatterSub } from "../../engine/ops/array/scatter_fold.ts";
 import { tensorScatterAdd, tensorScatterUpdate } from "../../engine/ops/array/scatter.ts";
 import { identity, shape } from "../../engine/ops/array/view.ts";
 import { floatScalar, intScalar, intVector } from "../../engine/ops/input.ts";
@@ -42,14 +43,7 @@ import {
   type RuleEntry,
   same,
 } from "./rule.ts";
-import {
-  dynamicStitch,
-  inBlocks,
-  joinTexts,
-  pass,
-  reverse,
-  reverseSequence,
-} from "./rules/arrays.ts";
+import { inBlocks, joinTexts, pass, reverse, reverseSequence, stitched } from "./rules/arrays.ts";
 import { functionGradient, oneOf } from "./rules/functions.ts";
 import { groupedConv, groupsOf } from "./rules/grouped_conv.ts";
 import { adjustContrast, adjustHue, adjustSaturation, hsvToRgb, rgbToHsv } from "./rules/images.ts";
@@ -126,12 +120,12 @@ export const OP_TABLE: Readonly<Record<string, OpEntry>> = {
   ReverseSequence: rule(reverseSequence, 2),
   SpaceToBatch: rule(inBlocks("SpaceToBatchND"), 2),
   BatchToSpace: rule(inBlocks("BatchToSpaceND"), 2),
-  DynamicStitch: rule(dynamicStitch, 2),
-  ParallelDynamicStitch: rule(dynamicStitch, 2),
+  DynamicStitch: rule(stitched, 2),
+  ParallelDynamicStitch: rule(stitched, 2),
   Ones: rule(({ inputs: [dims] }) => put("Fill", [dims, floatScalar(1)])),
   Zeros: rule(({ inputs: [dims] }) => put("Fill", [dims, floatScalar(0)])),
   TensorScatterSub: rule(
-    ({ inputs: [x, at, updates] }) => [tensorScatterAdd(x, at, neg(updates))],
+    ({ inputs: [x, at, updates] }) => [tensorScatterSub(x, at, updates)],
     3,
   ),
   ScatterNdNonAliasingAdd: rule(

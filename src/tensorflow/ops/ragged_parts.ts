@@ -1,13 +1,8 @@
-/** Counts and parts of rows and segments, which only files have. On the host. */
-import { apply } from "../../engine/core/apply.ts";
+/** Counts of ragged rows, which only files have. On the host. */
 import { defineOp } from "../../engine/core/op.ts";
-import { NdArray, setElement } from "../../engine/core/nd_array.ts";
+import { setElement } from "../../engine/core/nd_array.ts";
 import { isBigInt } from "../../engine/core/dtype.ts";
-import { mergeShapes, sizeOf } from "../../engine/core/shape.ts";
-import type { Tensor } from "../../engine/core/tensor.ts";
-import { concat } from "../../engine/ops/array/join.ts";
-import { hostInts, knownInts, reshape, shape, size } from "../../engine/ops/array/view.ts";
-import { iota, sumInto } from "../../engine/ops/array/segment.ts";
+import { hostInts, knownInts } from "../../engine/ops/array/view.ts";
 import { refuse } from "../../engine/ops/host/arrays.ts";
 
 /** Throws `InvalidArgumentError` for invalid row splits of this many values. */
@@ -45,52 +40,3 @@ defineOp({
     }
   },
 });
-
-const DynamicPartition = defineOp({
-  name: "DynamicPartition",
-  inputs: ["data: T", "partitions: int32"],
-  outputs: ["outputs: num_partitions * T"],
-  attrs: ["num_partitions: int >= 1", "T: type"],
-  infer: ([data, { shape }], { num_partitions }) => {
-    if (data.shape !== null && shape !== null) {
-      mergeShapes(data.shape.slice(0, shape.length), shape);
-    }
-    const row = data.shape === null || shape === null
-      ? null
-      : [null, ...data.shape.slice(shape.length)];
-    return new Array(num_partitions).fill(row);
-  },
-  grad: {
-    saves: ["data", "partitions"],
-    // Each row returns to its source.
-    vjp: ({ data, partitions }, dys, { attrs: { num_partitions } }) => {
-      const count = size(partitions);
-      const rows = reshape(
-        iota(count),
-        shape(partitions),
-      );
-      const places = concat(parts(rows, partitions, num_partitions));
-      const back = sumInto(concat(dys as Tensor[]), places, count);
-      return [reshape(back, shape(data)), null];
-    },
-  },
-  cpu: ([data, partitions], _, { attrs: { num_partitions } }) => {
-    const list = hostInts(partitions), row = data.shape.slice(partitions.rank), inner = sizeOf(row);
-    const wrong = list.findIndex((p) => p < 0 || p >= num_partitions);
-    if (wrong >= 0) {
-      refuse(`partitions[${wrong}] = ${list[wrong]} is not in [0, ${num_partitions})`);
-    }
-    return Array.from({ length: num_partitions }, (_, k) => {
-      const rows = list.flatMap((p, i) => p === k ? [i] : []);
-      const out = NdArray.zeros(data.dtype, [rows.length, ...row]);
-      rows.forEach((from, to) => {
-        for (let i = 0; i < inner; i++) setElement(out, to * inner + i, data.at(from * inner + i));
-      });
-      return out;
-    });
-  },
-});
-
-function parts(rows: Tensor, partitions: Tensor, num_partitions: number): Tensor[] {
-  return [...apply(DynamicPartition, [rows, partitions], { num_partitions })];
-}

@@ -177,8 +177,8 @@ export function scatterND(indices: TensorLike, updates: TensorLike, shape: Tenso
   return apply1(ScatterNd, [at, rows, castInput(dims, at.dtype)]);
 }
 
-/** `into`: the tensor whose dtype numbers get. */
-function scatterInputs(
+/** Returns indices and updates as inputs. `into`: the tensor whose dtype numbers get. */
+export function scatterInputs(
   indices: TensorLike,
   updates: TensorLike,
   { fn, into }: { readonly fn: string; readonly into?: TensorLike },

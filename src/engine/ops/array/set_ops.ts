@@ -1,10 +1,10 @@
 /** Ops with results of data-dependent size: true places, masks, unique elements, differences. On the host. */
 import { wantNumber } from "../../core/arguments.ts";
-import { apply, apply1, type OpInput } from "../../core/apply.ts";
+import { apply, apply1, compose, type OpInput } from "../../core/apply.ts";
 import { type DType, DTYPES } from "../../core/dtype.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
-import { defineOp } from "../../core/op.ts";
+import { defineOp, lookupOp } from "../../core/op.ts";
 import { type ElementValue, NdArray, setElement } from "../../core/nd_array.ts";
 import { normalizeAxis, type PartialShape, sizeOf } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
@@ -12,9 +12,18 @@ import { wordsOf } from "../../kernels/host/fill.ts";
 import { axisLayout } from "../../kernels/copy/gather_layout.ts";
 import { gatherCpu } from "../../kernels/host/gather.ts";
 import { wholeArray } from "../../kernels/host/numbers.ts";
-import { hostInts, knownInts, reshape, squeeze } from "./view.ts";
+import { hostInts, knownInts, reshape, shape, squeeze } from "./view.ts";
+import { onesLike } from "./creation.ts";
 import { gather } from "./gather.ts";
-import { asTensor, intVector, narrowed, shapeOfInput, toInput, wantRank } from "../input.ts";
+import {
+  asTensor,
+  intScalar,
+  intVector,
+  narrowed,
+  shapeOfInput,
+  toInput,
+  wantRank,
+} from "../input.ts";
 
 const Where = defineOp({
   name: "Where",
@@ -247,6 +256,35 @@ export function unique(x: TensorLike, axis = 0): UniqueResult {
   const at = rank === undefined ? axis : normalizeAxis(axis, rank);
   const [values, indices] = apply(UniqueV2, [input, intVector([at])], {});
   return { values, indices };
+}
+
+/** The result of {@linkcode uniqueWithCounts}. */
+export interface UniqueWithCountsResult extends UniqueResult {
+  /** Number of input slices that equal each value; int32. */
+  readonly counts: Tensor;
+}
+
+/**
+ * Finds the unique slices along an axis as {@linkcode unique} does, and how many there are of each. TensorFlow op
+ * `UniqueWithCountsV2`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const { values, counts } = tf.uniqueWithCounts([3, 1, 3]);
+ * console.log(await values.array(), await counts.array()); // [3, 1] [2, 1]
+ * ```
+ */
+export function uniqueWithCounts(x: TensorLike, axis = 0): UniqueWithCountsResult {
+  wantNumber(axis, "axis", "uniqueWithCounts");
+  const { values, indices } = unique(x, axis), rank = values.staticShape?.length;
+  const at = rank === undefined ? axis : normalizeAxis(axis, rank);
+  const extent = values.staticShape?.[at] ?? null;
+  const counts = compose(() => {
+    const n = extent === null ? gather(shape(values), at) : intScalar(extent);
+    return apply1(lookupOp("UnsortedSegmentSum")!, [onesLike(indices), indices, n]);
+  });
+  return { values, indices, counts };
 }
 
 /**

@@ -85,7 +85,15 @@ definePointwise("TruncateDiv", ([x, y]) => s.div(x, y), {
   types: "integer",
   grad: null,
 });
-definePointwise("TruncateMod", ([x, y]) => s.truncmod(x, y), { ...REAL, grad: null });
+definePointwise("TruncateMod", ([x, y]) => s.truncmod(x, y), {
+  ...REAL,
+  // The quotient, rounded towards zero, is constant between its steps.
+  grad: broadcastGrad(
+    ["x", "y", "z"],
+    (_, g) => g,
+    ({ x, y, z }, g) => neg(mul(g, div(sub(x, z), y))),
+  ),
+});
 
 const AddN: OpDef = defineOp({
   name: "AddN",

@@ -1,43 +1,17 @@
 /**
  * Rules for ops that move, join and repeat elements.
  */
-import { ValueError } from "../../../engine/core/errors.ts";
-import type { Tensor } from "../../../engine/core/tensor.ts";
-import { transpose } from "../../../engine/ops/array/move.ts";
-import { expandDims, identity, reshape, shape } from "../../../engine/ops/array/view.ts";
-import { fill } from "../../../engine/ops/array/creation.ts";
-import { concat } from "../../../engine/ops/array/join.ts";
-import { tensorScatterUpdate } from "../../../engine/ops/array/scatter.ts";
-import { max } from "../../../engine/ops/reduce/reduce.ts";
-import { gather } from "../../../engine/ops/array/gather.ts";
 import { cast } from "../../../engine/ops/array/cast.ts";
-import { intScalar, intVector } from "../../../engine/ops/input.ts";
-import { add, sub } from "../../../engine/ops/pointwise/arithmetic.ts";
-import { less } from "../../../engine/ops/pointwise/compare.ts";
-import { where } from "../../../engine/ops/pointwise/select.ts";
-import { type ImportedNode, type ImportRule, intOf, put, put1 } from "../rule.ts";
+import { dynamicStitch } from "../../../engine/ops/array/partition.ts";
+import { reverseSequence as reversed } from "../../../engine/ops/array/sequences.ts";
+import { identity, reshape, shape } from "../../../engine/ops/array/view.ts";
+import { intVector } from "../../../engine/ops/input.ts";
+import { type ImportRule, intOf, put, put1 } from "../rule.ts";
 
 /** Reverses each row up to its length. */
-export function reverseSequence({ inputs: [x, lengths], attr }: ImportedNode): Tensor[] {
-  const rank = x.staticShape?.length;
-  if (rank === undefined) {
-    throw new ValueError("Cannot import: ReverseSequence of unknown rank");
-  }
-  const batch = intOf(attr.batch_dim, 0), steps = intOf(attr.seq_dim, 0);
-  if (!(batch < rank && steps < rank && batch !== steps && batch >= 0 && steps >= 0)) {
-    throw new ValueError(
-      `Cannot import: ReverseSequence along axis ${steps} for each of axis ${batch}, of ${rank} axes`,
-    );
-  }
-  // With rows in front and steps behind them.
-  const order = [batch, steps];
-  for (let i = 0; i < rank; i++) if (i !== batch && i !== steps) order.push(i);
-  const rows = transpose(x, order);
-  const at = put1("Range", [intScalar(0), gather(shape(rows), 1), intScalar(1)]);
-  const size = expandDims(cast(lengths, "int32"), 1);
-  const turned = gather(rows, where(less(at, size), sub(sub(size, 1), at), at), 1, 1);
-  return [transpose(turned, order.map((_, i) => order.indexOf(i)))];
-}
+export const reverseSequence: ImportRule = ({ inputs: [x, lengths], attr }) => [
+  reversed(x, lengths, intOf(attr.seq_dim, 0), intOf(attr.batch_dim, 0)),
+];
 
 /** Builds the op with a block size for each side of an image. */
 export function inBlocks(op: string): ImportRule {
@@ -48,22 +22,10 @@ export function inBlocks(op: string): ImportRule {
 }
 
 /** Places values in one tensor; later ones win. */
-export function dynamicStitch({ inputs }: ImportedNode): Tensor[] {
+export const stitched: ImportRule = ({ inputs }) => {
   const half = inputs.length / 2;
-  const indices = inputs.slice(0, half), data = inputs.slice(half);
-  const rows = indices.map((at, k) => {
-    const rank = at.staticShape?.length ?? null, given = data[k].staticShape;
-    if (rank === null || given === null) {
-      throw new ValueError("Cannot import: DynamicStitch of unknown rank");
-    }
-    // The axes after the places are a row's.
-    return reshape(data[k], concat([intVector([-1]), shape(data[k]).slice([rank])]));
-  });
-  const at = concat(indices.map((i) => reshape(i, [-1])));
-  const values = concat(rows);
-  const dims = concat([reshape(add(max(at), 1), [1]), shape(values).slice([1])]);
-  return [tensorScatterUpdate(fill(dims, 0, values.dtype), expandDims(at, -1), values)];
-}
+  return [dynamicStitch(inputs.slice(0, half), inputs.slice(half))];
+};
 
 /** Joins texts, broadcast as numbers are. */
 export const joinTexts: ImportRule = ({ inputs: [x, y] }) => {

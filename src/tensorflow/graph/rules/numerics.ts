@@ -4,14 +4,13 @@ import type { Tensor } from "../../../engine/core/tensor.ts";
 import { cast } from "../../../engine/ops/array/cast.ts";
 import { onesLike } from "../../../engine/ops/array/creation.ts";
 import { gather } from "../../../engine/ops/array/gather.ts";
-import { unstack } from "../../../engine/ops/array/join.ts";
+import { histogramOf } from "../../../engine/ops/array/histogram.ts";
 import { expandDims, reshape, shape } from "../../../engine/ops/array/view.ts";
 import { intScalar, intVector } from "../../../engine/ops/input.ts";
-import { div, sub } from "../../../engine/ops/pointwise/arithmetic.ts";
+import { sub } from "../../../engine/ops/pointwise/arithmetic.ts";
 import { greater, greaterEqual, less } from "../../../engine/ops/pointwise/compare.ts";
 import { logicalAnd } from "../../../engine/ops/pointwise/logical.ts";
-import { abs, floor } from "../../../engine/ops/pointwise/rounding.ts";
-import { maximum, minimum } from "../../../engine/ops/pointwise/select.ts";
+import { abs } from "../../../engine/ops/pointwise/rounding.ts";
 import { sum } from "../../../engine/ops/reduce/reduce.ts";
 import { type ImportedNode, type ImportRule, indexOf, intOf, put, put1 } from "../rule.ts";
 
@@ -34,14 +33,9 @@ export function bucketize({ inputs: [x], attr }: ImportedNode): Tensor[] {
 }
 
 /** Counts values in equal parts of a range; outer values count in the first and last part. */
-export function histogram({ inputs: [values, range, bins], attr }: ImportedNode): Tensor[] {
-  const [low, high] = unstack(cast(range, "float64"), 0), count = cast(bins, "float64");
-  const place = floor(
-    div(sub(reshape(cast(values, "float64"), [-1]), low), div(sub(high, low), count)),
-  );
-  const bin = cast(minimum(maximum(place, 0), sub(count, 1)), "int32");
-  return [cast(put1("UnsortedSegmentSum", [onesLike(bin), bin, bins]), indexOf(attr.dtype))];
-}
+export const histogram: ImportRule = ({ inputs: [values, range, bins], attr }) => [
+  cast(histogramOf(values, range, bins), indexOf(attr.dtype)),
+];
 
 /** Returns the n-th smallest of each row, or the n-th largest. */
 export function nthElement({ inputs: [x, n], attr }: ImportedNode): Tensor[] {

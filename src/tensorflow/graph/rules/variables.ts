@@ -6,7 +6,6 @@ import { gather } from "../../../engine/ops/array/gather.ts";
 import { concat } from "../../../engine/ops/array/join.ts";
 import { broadcastTo } from "../../../engine/ops/array/repeat.ts";
 import { expandDims, shape } from "../../../engine/ops/array/view.ts";
-import "../../ops/scatter_fold.ts";
 import { type ImportedNode, type ImportRule, intOf, put, put1 } from "../rule.ts";
 
 /** Reads the variable of the first input, a handle, once the other inputs exist: in the file the op waits for them. */
