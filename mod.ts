@@ -123,6 +123,8 @@ export { Session } from "./src/engine/runtime/session/session.ts";
 export type { SessionDevice, SessionTarget } from "./src/engine/runtime/run/targets.ts";
 export { disposeVariables } from "./src/engine/runtime/variables/known_variables.ts";
 export { Variable, variable } from "./src/engine/runtime/variables/variable.ts";
+/** Random seeds, numbers and generators. */
+export * as random from "./src/engine/runtime/variables/random_namespace.ts";
 
 // graph
 export { Graph } from "./src/engine/graph/graph.ts";

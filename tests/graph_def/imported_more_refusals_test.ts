@@ -234,6 +234,6 @@ Deno.test("rows and segments refuse splits, numbers and axes that there are not"
         versions: { producer: 1 },
       }, { inputMap: { x: tf.ones([2, 3]), n: ints([1, 2]) } })
     );
-  assertThrows(() => reverse({ seq_dim: { i: "0" } }), tf.ValueError, "axis 0 for each of axis 0");
-  assertThrows(() => reverse({ seq_dim: { i: "2" } }), tf.ValueError, "of 2 axes");
+  assertThrows(() => reverse({ seq_dim: { i: "0" } }), tf.ValueError, "must differ");
+  assertThrows(() => reverse({ seq_dim: { i: "2" } }), tf.ValueError, "axis 2");
 });

@@ -90,7 +90,12 @@ export { repeat, reverseSequence, sequenceMask } from "./array/sequences.ts";
 export { truncateDiv, truncateMod } from "./pointwise/truncated.ts";
 export { gather, gatherND } from "./array/gather.ts";
 export { IndexedSlices } from "./array/indexed_slices.ts";
-export * from "./array/scatter.ts";
+export {
+  scatterND,
+  sparseToDense,
+  tensorScatterAdd,
+  tensorScatterUpdate,
+} from "./array/scatter.ts";
 export { segmentSum, unsortedSegmentSum } from "./array/segment.ts";
 export * from "./random/random.ts";
 export { type Seed, setRandomSeed } from "./random/state.ts";

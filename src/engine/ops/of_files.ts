@@ -18,6 +18,7 @@ import {
 import { IsotonicRegression } from "./nn/isotonic.ts";
 import { FAKE_QUANT_OPS } from "./quantised/fake_quant.ts";
 import { PHILOX_OPS } from "./random/philox.ts";
+import { PhiloxSkip, StatelessShuffle } from "./random/shuffle.ts";
 import { CTCBeamSearchDecoder, CTCGreedyDecoder, CTCLoss } from "./rows/ctc.ts";
 import { SET_OPS } from "./sets/set_ops.ts";
 import { DecodeCSV } from "./text/csv.ts";
@@ -37,8 +38,10 @@ export const FILE_OPS: readonly OpDef[] = [
   IsotonicRegression,
   NonMaxSuppressionWithOverlaps,
   ...PHILOX_OPS,
+  PhiloxSkip,
   SerializeManySparse,
   SerializeSparse,
   ...SET_OPS,
+  StatelessShuffle,
   ...[Bitcast, DynamicPartition, TensorScatterMax, TensorScatterMin, TensorScatterMul],
 ];

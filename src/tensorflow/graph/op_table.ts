@@ -23,7 +23,6 @@ import "../../engine/ops/host/examples.ts";
 import "../../engine/ops/text/all.ts";
 import "../ops/bits.ts";
 import { FILE_OPS } from "../../engine/ops/of_files.ts";
-import "../ops/philox.ts";
 import "../ops/quantize.ts";
 import "../ops/quantized.ts";
 import "../ops/ragged_parts.ts";

@@ -1,11 +1,12 @@
 /** The namespace `tf.random`: TensorFlow's names of the random functions, and the stateless ones. */
 import { wantNumber } from "../../core/arguments.ts";
 import { asDType, type DType } from "../../core/dtype.ts";
-import { apply1, type OpInput } from "../../core/apply.ts";
+import { apply1 } from "../../core/apply.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import type { Distribution } from "../../core/meaning.ts";
 import { toIndexInput } from "../input.ts";
 import { add, mul } from "../pointwise/arithmetic.ts";
+import { keyInput } from "./seed_input.ts";
 import { draw, INTEGERS, REAL, StatelessBits } from "./ops.ts";
 
 export {
@@ -16,6 +17,8 @@ export {
   randomUniformInt as uniformInt,
   truncatedNormal,
 } from "./random.ts";
+export { foldIn, shuffle, split } from "./shuffle.ts";
+export { statelessCategorical, statelessGamma } from "./stateless.ts";
 export { setRandomSeed as setSeed } from "./state.ts";
 
 function stateless(
@@ -30,12 +33,6 @@ function stateless(
   let x = draw(REAL[distribution], source, [toIndexInput(shape, "shape", "random")], attrs);
   if (scale !== 1) x = mul(x, scale);
   return shift === 0 ? x : add(x, shift);
-}
-
-function keyInput(seed: TensorLike): OpInput {
-  // Of larger numbers, such as the time, the lower bits.
-  const words = Array.isArray(seed) ? seed.map((s) => (typeof s === "number" ? s | 0 : s)) : seed;
-  return toIndexInput(words as TensorLike, "seed", "random");
 }
 
 /**

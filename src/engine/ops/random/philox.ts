@@ -13,7 +13,8 @@ import { intScalar, toIndexInput, toInput } from "../input.ts";
 import { add, mul } from "../pointwise/arithmetic.ts";
 
 /** Numbers of the algorithms: TensorFlow takes Philox where it may choose. */
-const PHILOX = 1, AUTO = 3;
+export const PHILOX = 1;
+const AUTO = 3;
 const INPUTS = ["shape: Tshape", "key: uint64", "counter: uint64", "alg: int32"];
 const INTEGERS = "{int32, int64, uint32, uint64}";
 

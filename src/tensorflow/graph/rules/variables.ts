@@ -1,4 +1,5 @@
 /** Rules for ops that read and change parts of variables. */
+import { apply1 } from "../../../engine/core/apply.ts";
 import { asDType } from "../../../engine/core/dtype.ts";
 import type { Tensor } from "../../../engine/core/tensor.ts";
 import type { SymbolicTensor } from "../../../engine/graph/operation.ts";
@@ -6,6 +7,7 @@ import { gather } from "../../../engine/ops/array/gather.ts";
 import { concat } from "../../../engine/ops/array/join.ts";
 import { broadcastTo } from "../../../engine/ops/array/repeat.ts";
 import { expandDims, shape } from "../../../engine/ops/array/view.ts";
+import { PhiloxSkip } from "../../../engine/ops/random/shuffle.ts";
 import { type ImportedNode, type ImportRule, intOf, put, put1 } from "../rule.ts";
 
 /** Reads the variable of the first input, a handle, once the other inputs exist: in the file the op waits for them. */
@@ -60,6 +62,6 @@ export const resourceGather: ImportRule = (node) => {
 /** TensorFlow op `RngReadAndSkip`. */
 export const rngReadAndSkip: ImportRule = (node) => {
   const [handle, , delta] = node.inputs, state = read(node);
-  put("AssignVariableOp", [handle, put1("_PhiloxSkip", [state, delta])]);
+  put("AssignVariableOp", [handle, apply1(PhiloxSkip, [state, delta])]);
   return [state];
 };
