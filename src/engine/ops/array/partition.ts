@@ -1,21 +1,13 @@
 /** Rows that are dealt out to several tensors, and rows of several that are put in one by number. */
 import { wantList, wantNumber } from "../../core/arguments.ts";
-import { apply, apply1, compose, type OpInput } from "../../core/apply.ts";
-import { defineOp, lookupOp, type OpDef } from "../../core/op.ts";
+import { apply, compose, type OpInput } from "../../core/apply.ts";
+import { defineOp, type OpDef } from "../../core/op.ts";
 import { ValueError } from "../../core/errors.ts";
 import { NdArray, setElement } from "../../core/nd_array.ts";
 import { compatible, mergeShapes, shapeText, sizeOf } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { refuse } from "../host/arrays.ts";
-import {
-  asTensor,
-  castInput,
-  intScalar,
-  intVector,
-  shapeOfInput,
-  toDenseInput,
-  toInputs,
-} from "../input.ts";
+import { asTensor, castInput, intVector, shapeOfInput, toDenseInput, toInputs } from "../input.ts";
 import { add } from "../pointwise/arithmetic.ts";
 import { maximum } from "../pointwise/select.ts";
 import { max } from "../reduce/reduce.ts";

@@ -6,7 +6,7 @@ import { ValueError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import type { OpDef } from "../../core/op.ts";
 import { isConcrete, sizeOf } from "../../core/shape.ts";
-import { Tensor, type TensorLike } from "../../core/tensor.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { Bitcast } from "../../ops/array/bitcast.ts";
 import { cast } from "../../ops/array/cast.ts";
