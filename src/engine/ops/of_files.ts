@@ -1,4 +1,4 @@
-/** FILE_OPS: ops of files whose modules pages without files leave out. Named as values, a bundler keeps them there alone. */
+/** Functions that rules of files call, and FILE_OPS: ops whose modules pages without files leave out. Named as values, a bundler keeps them there alone. */
 import type { OpDef } from "../core/op.ts";
 import { Bitcast } from "./array/bitcast.ts";
 import { DynamicPartition } from "./array/partition.ts";
@@ -22,6 +22,12 @@ import { PhiloxSkip, StatelessShuffle } from "./random/shuffle.ts";
 import { CTCBeamSearchDecoder, CTCGreedyDecoder, CTCLoss } from "./rows/ctc.ts";
 import { SET_OPS } from "./sets/set_ops.ts";
 import { DecodeCSV } from "./text/csv.ts";
+
+export { histogramOf } from "./array/histogram.ts";
+export { dynamicStitch } from "./array/partition.ts";
+export { tensorScatterSub } from "./array/scatter_fold.ts";
+export { reverseSequence } from "./array/sequences.ts";
+export { PhiloxSkip } from "./random/shuffle.ts";
 
 export const FILE_OPS: readonly OpDef[] = [
   CTCBeamSearchDecoder,

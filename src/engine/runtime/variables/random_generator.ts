@@ -89,7 +89,7 @@ export class Generator {
   /** The state: the counter's two words, and the key. */
   readonly state: Variable;
 
-  /** Of a state of three words, which is copied. Throws `TypeError` and `ValueError` for others. */
+  /** Copies a state of three words. Throws `TypeError` and `ValueError` for others. */
   constructor(state: TensorLike) {
     const words = stateInput(state, "Generator");
     this.state = Variable.kept(() => variable(words, false, undefined, "int64"));

@@ -2,8 +2,7 @@
  * Rules for ops that move, join and repeat elements.
  */
 import { cast } from "../../../engine/ops/array/cast.ts";
-import { dynamicStitch } from "../../../engine/ops/array/partition.ts";
-import { reverseSequence as reversed } from "../../../engine/ops/array/sequences.ts";
+import { dynamicStitch, reverseSequence as reversed } from "../../../engine/ops/of_files.ts";
 import { identity, reshape, shape } from "../../../engine/ops/array/view.ts";
 import { intVector } from "../../../engine/ops/input.ts";
 import { type ImportRule, intOf, put, put1 } from "../rule.ts";

@@ -4,7 +4,7 @@ import type { Tensor } from "../../../engine/core/tensor.ts";
 import { cast } from "../../../engine/ops/array/cast.ts";
 import { onesLike } from "../../../engine/ops/array/creation.ts";
 import { gather } from "../../../engine/ops/array/gather.ts";
-import { histogramOf } from "../../../engine/ops/array/histogram.ts";
+import { histogramOf } from "../../../engine/ops/of_files.ts";
 import { expandDims, reshape, shape } from "../../../engine/ops/array/view.ts";
 import { intScalar, intVector } from "../../../engine/ops/input.ts";
 import { sub } from "../../../engine/ops/pointwise/arithmetic.ts";

@@ -7,7 +7,7 @@ import { gather } from "../../../engine/ops/array/gather.ts";
 import { concat } from "../../../engine/ops/array/join.ts";
 import { broadcastTo } from "../../../engine/ops/array/repeat.ts";
 import { expandDims, shape } from "../../../engine/ops/array/view.ts";
-import { PhiloxSkip } from "../../../engine/ops/random/shuffle.ts";
+import { PhiloxSkip } from "../../../engine/ops/of_files.ts";
 import { type ImportedNode, type ImportRule, intOf, put, put1 } from "../rule.ts";
 
 /** Reads the variable of the first input, a handle, once the other inputs exist: in the file the op waits for them. */
