@@ -568,6 +568,7 @@ import "./engine/ops/nn/labels.ts";
 import "./engine/ops/nn/same_floats.ts";
 import "./engine/ops/nn/losses.ts";
 import "./engine/ops/nn/moments.ts";
+import "./engine/ops/nn/sampled.ts";
 import "./engine/ops/nn/windows.ts";
 import "./engine/kernels/host/decoding/ctc.ts";
 import "./engine/ops/rows/ctc.ts";

@@ -51,6 +51,22 @@ const pools = Object.fromEntries(
   ),
 );
 
+const SAMPLE = [[2, 0, 5, 3], [[0.5, 1], [2, 0.25], [1, 1]], [0.5, 1.5, 2, 0.75]] as const;
+const LABELS = [[1, 2], [0, 4], [3, 3]];
+
+const sampled = Object.fromEntries(
+  (["sampledSoftmaxLoss", "nceLoss"] as const).flatMap((fn) =>
+    [true, false].map((removeAccidentalHits): [string, Row["body"]] => [
+      `${fn} ${removeAccidentalHits}`,
+      (weights, biases, inputs) =>
+        nn[fn]({
+          ...{ weights, biases, inputs, labels: LABELS, sampledValues: SAMPLE },
+          removeAccidentalHits,
+        }),
+    ])
+  ),
+);
+
 testTable("nn", RECORDED as unknown as Record<string, Recorded>, {
   silu: (x) => nn.silu(x),
   "silu beta": (x) => nn.silu(x, 1.5),
@@ -104,6 +120,7 @@ testTable("nn", RECORDED as unknown as Record<string, Recorded>, {
   "isotonicRegression up": (x) => nn.isotonicRegression(x, { decreasing: false }),
   "isotonicRegression ties": (x) => nn.isotonicRegression(x),
   ...embeddings,
+  ...sampled,
   "embeddingLookupSparse maxNorm": (p) =>
     nn.embeddingLookupSparse(p, ids(), { combiner: "sum", maxNorm: 0.5 }),
   "embeddingLookupSparse ragged": (p) => nn.embeddingLookupSparse(p, ragged(IDS)),
@@ -210,6 +227,28 @@ testOnDevices("tf.nn checks its arguments", () => {
         'received "max"',
       ],
       [() => n.embeddingLookupSparse(table, ids(), { weights: [1] }), TypeError, "'weights'"],
+      [() => n.nceLoss(), TypeError, "Missing arguments of nceLoss"],
+      [
+        () =>
+          n.nceLoss({
+            weights: table,
+            biases: [1],
+            labels: [[0]],
+            inputs: [[1, 1]],
+            sampledValues: [[0]],
+          }),
+        tf.ValueError,
+        "must be three tensors, received 1",
+      ],
+      [
+        () =>
+          n.sampledSoftmaxLoss({
+            ...{ weights: table, biases: [1, 1, 1, 1], labels: [0], inputs: [[1, 1]] },
+            sampledValues: [[0], [[1]], [1]],
+          }),
+        tf.ValueError,
+        "labels should be of rank 2",
+      ],
       [() => n.safeEmbeddingLookupSparse(table, ids(), { defaultID: 1 }), TypeError, "defaultId"],
     ] as const
   ) {

@@ -74,4 +74,23 @@ rag = lambda: tf.RaggedTensor.from_row_splits(IDS, [0, 2, 2, 5])
 rec("embeddingLookupSparse ragged", lambda p: nn.embedding_lookup_sparse(p, rag(), None), P)
 rec("safeEmbeddingLookupSparse ragged", lambda p: nn.safe_embedding_lookup_sparse(p, tf.RaggedTensor.from_row_splits(SIDS, [0, 2, 2, 5]), None), P)
 rec("safeEmbeddingLookupSparse deep", lambda p: nn.safe_embedding_lookup_sparse(p, tf.SparseTensor([[0, 0, 0], [0, 1, 1], [1, 1, 0]], np.int64([1, 2, 3]), [2, 2, 2]), None), normal(6, 2))
+
+LABELS, SAMPLE = np.int64([[1, 2], [0, 4], [3, 3]]), np.int64([2, 0, 5, 3])
+TRUE, NOISE = np.float32([[0.5, 1], [2, 0.25], [1, 1]]), np.float32([0.5, 1.5, 2, 0.75])
+for hits in (True, False):
+    h = hits
+    rec(
+        f"sampledSoftmaxLoss {str(hits).lower()}",
+        lambda w, b, x: nn.sampled_softmax_loss(w, b, LABELS, x, 4, 6, 2, (SAMPLE, TRUE, NOISE), remove_accidental_hits=h),
+        normal(6, 2),
+        normal(6),
+        normal(3, 2),
+    )
+    rec(
+        f"nceLoss {str(hits).lower()}",
+        lambda w, b, x: nn.nce_loss(w, b, LABELS, x, 4, 6, 2, (SAMPLE, TRUE, NOISE), remove_accidental_hits=h),
+        normal(6, 2),
+        normal(6),
+        normal(3, 2),
+    )
 write("nn")

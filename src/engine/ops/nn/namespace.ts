@@ -26,6 +26,12 @@ export {
   type SufficientStatisticsOptions,
 } from "./moments.ts";
 export {
+  nceLoss,
+  type SampledLossArgs,
+  sampledSoftmaxLoss,
+  type SampledValues,
+} from "./sampled.ts";
+export {
   atrousConv2dTranspose,
   avgPool1d,
   conv1dTranspose,
