@@ -132,8 +132,18 @@ export const MOVES: readonly Template[] = [
   ["x:float", "tf.linalg.bandPart($x, #int(0,1), #int(0,1))"],
 ];
 
+/** Whole numbers in memory, of the shape of a product. */
+const WHOLE =
+  'tf.reverse(tf.cast(tf.mul(tf.matMul(tf.sin($x), $x, false, true), 3), "int32"), [-1])';
+
 /** Products. */
 export const PRODUCTS: readonly Template[] = [
+  ["x:matrices", `tf.add(tf.matMul($x, $x, false, true), tf.cast(${WHOLE}, $x.dtype))`, 2],
+  ["x:matrices", `tf.where(tf.greater(${WHOLE}, 0), tf.matMul($x, $x, false, true), 1)`],
+  [
+    "x:matrices",
+    `tf.mul(tf.matMul($x, $x, false, true), tf.cast(tf.equal(${WHOLE}, 1), $x.dtype))`,
+  ],
   ["x:matrices", "tf.matMul($x, $x, false, true)", 3],
   ["x:matrices", "tf.matMul($x, $x, true, false)", 2],
   ["x:matrices m:bool~x", "tf.matMul(tf.where($m, $x, 0), $x, false, true)"],
