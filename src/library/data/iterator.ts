@@ -1,7 +1,7 @@
 /** DatasetIterator: one pass over a dataset, which can be saved and resumed. */
 import { counted, showAs } from "../../engine/core/arrays/shown.ts";
 import { describe } from "../../engine/core/convert.ts";
-import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
+import { RangeError, TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { DataLossError, ValueError } from "../../engine/core/errors.ts";
 import type { Bytes } from "../io/bytes.ts";
 import { DrawCounts } from "../../engine/ops/random/state.ts";
@@ -53,6 +53,8 @@ export class DatasetIterator<T> implements AsyncIterableIterator<T> {
   readonly #kinds: string;
   readonly #elements: Elements;
   readonly #show: (element: Element) => T;
+  /** The dataset's name where the pass goes on from a state, which may hold anything; else null. */
+  readonly #resumed: string | null;
   #count = 0;
   /** True at the natural end, "early" after an error or `return()`. */
   #ended: boolean | "early" = false;
@@ -60,8 +62,13 @@ export class DatasetIterator<T> implements AsyncIterableIterator<T> {
   /** @internal */
   constructor(source: Source, show: (element: Element) => T, state?: Uint8Array) {
     const from = state === undefined ? undefined : readState(source, state);
+    this.#resumed = from === undefined ? null : source.name;
     this.#kinds = source.kinds;
-    this.#elements = new Queue(source.open(wholePass(this.#stop.signal), from?.stages));
+    try {
+      this.#elements = new Queue(source.open(wholePass(this.#stop.signal), from?.stages));
+    } catch (error) {
+      throw this.#explained(error);
+    }
     this.#count = from?.count ?? 0;
     this.#ended = from !== undefined && from.stages === undefined;
     this.#show = show;
@@ -79,15 +86,17 @@ export class DatasetIterator<T> implements AsyncIterableIterator<T> {
   async next(): Promise<IteratorResult<T>> {
     if (this.#ended) return { done: true, value: undefined };
     try {
-      const item = await this.#elements.next();
+      const item = await this.#elements.next().catch((error) => {
+        throw this.#explained(error);
+      });
       if (item === null) {
         this.#ended ||= true;
         await this.#elements.close();
         return { done: true, value: undefined };
       }
-      if (item instanceof Failure) throw item.error;
+      if (item instanceof Failure) throw this.#explained(item.error);
       this.#count++;
-      return { done: false, value: this.#show(item) };
+      return { done: false, value: this.#shown(item) };
     } catch (error) {
       await this.#end(error);
       throw error;
@@ -116,6 +125,24 @@ export class DatasetIterator<T> implements AsyncIterableIterator<T> {
   /** Itself. */
   [Symbol.asyncIterator](): this {
     return this;
+  }
+
+  #shown(item: Element): T {
+    try {
+      return this.#show(item);
+    } catch (error) {
+      throw this.#explained(error);
+    }
+  }
+
+  /** The error to throw for one of a stage. Functions of users fail in another way: stages that fail so have a wrong state. */
+  #explained(error: unknown): unknown {
+    if (this.#resumed === null) return error;
+    if (!(error instanceof TypeError || error instanceof RangeError)) return error;
+    return new DataLossError(
+      `Cannot go on with ${this.#resumed}: the state does not fit its stages: ${error.message}`,
+      { cause: error },
+    );
   }
 
   async #end(why: unknown): Promise<void> {
