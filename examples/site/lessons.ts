@@ -1,4 +1,4 @@
-/** The programs to choose from: files of lessons/, in the order in which they teach. */
+/** The programs to choose from: files of lessons/. Functions of the host in graphs come first, as others have none; then all else in the order in which it teaches. */
 
 /** A lesson. */
 export interface Lesson {
@@ -10,20 +10,20 @@ export interface Lesson {
 
 /** All of them. */
 export const LESSONS: readonly Lesson[] = [
-  { name: "tensors", title: "1 Tensors" },
-  { name: "ops", title: "2 Ops" },
-  { name: "shapes", title: "3 Shapes" },
-  { name: "memory", title: "4 Memory" },
-  { name: "gradients", title: "5 Gradients" },
-  { name: "custom_gradients", title: "6 Gradients of your own" },
-  { name: "functions", title: "7 tf.function" },
-  { name: "control_flow", title: "8 Branches and loops" },
-  { name: "graphs", title: "9 Graphs and sessions" },
-  { name: "numpy_function", title: "10 A function of the host in a graph" },
-  { name: "vjp", title: "11 … with a gradient" },
-  { name: "py_function", title: "12 … of tensors, that branches" },
-  { name: "async_scripts", title: "13 … that waits" },
-  { name: "scripts_in_loops", title: "14 … in a loop" },
+  { name: "numpy_function", title: "1 A function of the host in a graph" },
+  { name: "vjp", title: "2 … with a gradient" },
+  { name: "py_function", title: "3 … of tensors, that branches" },
+  { name: "async_scripts", title: "4 … that waits" },
+  { name: "scripts_in_loops", title: "5 … in a loop" },
+  { name: "tensors", title: "6 Tensors" },
+  { name: "ops", title: "7 Ops" },
+  { name: "shapes", title: "8 Shapes" },
+  { name: "memory", title: "9 Memory" },
+  { name: "gradients", title: "10 Gradients" },
+  { name: "custom_gradients", title: "11 Gradients of your own" },
+  { name: "functions", title: "12 tf.function" },
+  { name: "control_flow", title: "13 Branches and loops" },
+  { name: "graphs", title: "14 Graphs and sessions" },
   { name: "devices", title: "15 Devices" },
   { name: "data", title: "16 Data" },
   { name: "images", title: "17 Images" },
