@@ -112,6 +112,10 @@ const SHOWN: Readonly<Record<string, readonly [make: () => unknown, text: string
     () => new tf.TensorArray("float32", 3, { elementShape: [2] }),
     "<tf.TensorArray 3 of float32[2]>",
   ],
+  "a generator of random numbers": [
+    () => tf.random.Generator.fromSeed(1),
+    "<tf.random.Generator: Philox>",
+  ],
   "a buffer": [() => tf.buffer([2], "int32"), "TensorBuffer(int32[2]) [0, 0]"],
   "a function": [() => twice, "<tf.function twice: … trace…>"],
   "a concrete function": [

@@ -193,3 +193,56 @@ Deno.test("the calls of the guide about models load models of these names", asyn
     console.log(JSON.stringify([await keypoints.array(), await y.array()]));`);
   assertEquals(wrote, "[[[3]],[[11]]]");
 });
+
+/** Routes and bodies of JSON, as the guide's server takes them from Express. */
+const EXPRESS = `import { createServer } from "node:http";
+import { Buffer } from "node:buffer";
+export default function express() {
+  const routes = new Map();
+  const answer = async (request, response) => {
+    const parts = [];
+    for await (const part of request) parts.push(part);
+    request.body = JSON.parse(Buffer.concat(parts).toString());
+    response.status = (code) => Object.assign(response, { statusCode: code });
+    response.json = (value) => response.end(JSON.stringify(value));
+    await routes.get(request.url)(request, response);
+  };
+  return {
+    use() { return this; },
+    post: (path, fn) => routes.set(path, fn),
+    listen: () => globalThis.server = createServer(answer).listen(0),
+  };
+}
+express.json = () => null;`;
+
+Deno.test({
+  name:
+    "the server of the guide over Express answers in Node, and says what is wrong with a request",
+  ignore: node === null,
+  async fn() {
+    const text = block("docs/serve.md", "import express");
+    await Deno.mkdir(`${home}/node_modules/express`, { recursive: true });
+    await Deno.writeTextFile(`${home}/node_modules/express/index.mjs`, EXPRESS);
+    await Deno.writeTextFile(
+      `${home}/node_modules/express/package.json`,
+      JSON.stringify({ name: "express", exports: "./index.mjs" }),
+    );
+    await Deno.writeTextFile(
+      `${home}/server.mjs`,
+      `${text}
+      const { once } = await import("node:events");
+      if (!server.listening) await once(server, "listening");
+      for (const instances of [[[1, 2], [3, 4]], [[1, 2, 3]]]) {
+        const answer = await fetch(\`http://127.0.0.1:\${server.address().port}/predict\`, {
+          method: "POST",
+          body: JSON.stringify({ instances }),
+        });
+        console.log(answer.status, JSON.stringify(await answer.json()));
+      }
+      process.exit();`,
+    );
+    const [right, wrong] = (await run(node!, "server.mjs")).split("\n");
+    assertEquals(right, '200 {"predictions":[[4],[10]]}');
+    assertMatch(wrong!, /^400 \{"error":".*MatMul/);
+  },
+});

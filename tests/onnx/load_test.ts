@@ -99,7 +99,7 @@ Deno.test("loadOnnx() refuses files that are no sound models, with what is wrong
   const with_ = (changes: Partial<typeof DENSE>) => model({ ...DENSE, ...changes });
   const [matMul, add, relu] = DENSE.nodes;
   const cases: [string, Uint8Array, string][] = [
-    ["nothing", new Uint8Array(), "it has no graph"],
+    ["nothing", new Uint8Array(), "it looks like an empty file"],
     ["noise", Uint8Array.of(255, 255, 255), "Cannot read an ONNX model"],
     ["a name twice", with_({ nodes: [matMul, add, relu, relu] }), `"y" is made twice`],
     [

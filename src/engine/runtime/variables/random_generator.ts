@@ -1,6 +1,7 @@
 /** Generators of random numbers with TensorFlow's numbers: Philox with a counter and a key in a variable. */
 import { apply1, compose, type OpInput } from "../../core/apply.ts";
 import { wantNumber, wrongArgument } from "../../core/arguments.ts";
+import { showAs } from "../../core/arrays/shown.ts";
 import { asDType, type DType, isFloating, isInteger } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
@@ -268,7 +269,13 @@ export class Generator {
       return apply1(op, [dims, key, counter, intScalar(PHILOX), ...more], attrs);
     });
   }
+
+  /** Formats it for `console.log`. */
+  toString(): string {
+    return "<tf.random.Generator: Philox>";
+  }
 }
+showAs(Generator);
 
 function keyed(
   key: number | bigint,
