@@ -110,7 +110,7 @@ Deno.test("the table of ops says what the registries say", async () => {
   const rows = new Map((await opRows(api())).map((row) => [row.op, row]));
   assert(rows.size > 400, `${rows.size} rows`);
   const softmax = rows.get("Softmax")!;
-  assertEquals([softmax.functions, softmax.tfjs], [["softmax"], ["softmax"]]);
+  assertEquals([softmax.functions, softmax.tfjs], [["softmax", "nn.softmax"], ["softmax"]]);
   assertEquals([softmax.cpu, softmax.gpu, softmax.tensorflow], ["kernel", "kernel", "Softmax"]);
   assertMatch(softmax.dtypes, /^f32 f16 bf16 f64$/);
   assertEquals(softmax.onnx, "read by this name, written");
