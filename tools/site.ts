@@ -32,11 +32,16 @@ const ENTRIES = [
 
 /** Modules in which ops of texts, systems, sparse tensors, files, special functions and debugging are found, and by which graphs write themselves. */
 const UNUSED = RegExp(
-  "/graph_def/graph_def\\.ts$|/engine/ops/(text|signal)/|/library/(io|debugging)/" +
+  "/graph_def/graph_def\\.ts$|/engine/ops/(decode|nn|sets|signal|text)/|/library/(io|debugging)/" +
+    "|/engine/ops/array/(histogram|partition|sequences)\\.ts$" +
     "|/engine/ops/linalg/(decompositions|matrix_functions|solve|tridiagonal)\\.ts$" +
     "|/engine/ops/pointwise/(bessel|incomplete|integrals|next_after)\\.ts$" +
-    "|/engine/ops/(ragged/sparse_(count|cross|folds|makers|moves|rows)|host/sparse_segments)\\.ts$",
+    "|/engine/ops/(ragged/(ragged_segments|sparse_(count|cross|folds|makers|moves|rows|rows_of))|host/(decode_raw|serialize_sparse|sparse_segments)|random/stateless)\\.ts$",
 );
+
+/** Modules in which the steps of optimizers, recurrent networks and quantised products are found. */
+const TRAINING =
+  "/engine/ops/(state/(optimizer_updates|transform_parts)|rows/(ctc|losses|rnn_cell)|linalg/(diagonals|factored)|random/multinomial|quantised/\\w+)\\.ts$";
 
 /**
  * Pages that load what they name: each is built by itself, for of what several name all would load everything. `never` are modules that it
@@ -44,7 +49,7 @@ const UNUSED = RegExp(
  */
 const SMALL = {
   train: { never: /\/(graph_model|file_writer)\.ts$/, without: UNUSED },
-  camera: { never: /\/file_writer\.ts$/, without: UNUSED },
+  camera: { never: /\/file_writer\.ts$/, without: RegExp(`${UNUSED.source}|${TRAINING}`) },
 };
 
 /** The worker of programs, the library as it loads it, and ops of one's own. */

@@ -6,7 +6,9 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
   weft_graphs: ["importGraphDef", "loadGraphModel"],
   weft_more: [
     ...["browser", "debugging", "image", "linalg", "lookup", "ragged", "signal", "sparse"],
-    ...["string", "strings"],
+    ...["nn", "quantization", "random", "sets", "string", "strings"],
+    ...["dynamicPartition", "dynamicStitch", "histogramFixedWidth", "histogramFixedWidthBins"],
+    ...["reverseSequence", "sequenceMask"],
   ],
   weft_train: [
     ...[

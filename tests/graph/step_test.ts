@@ -1,4 +1,5 @@
 /** Compiled training steps: what they cost on the GPU, and that they compute what eager code does. */
+// Runs alone: it counts bind groups, in which buffers that uploads of earlier tests left take turns.
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
 import type { WebGpuDevice } from "../../src/engine/devices/webgpu/webgpu_device.ts";
