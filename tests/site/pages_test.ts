@@ -313,7 +313,10 @@ test("no page weighs more than one may on the GPU, compressed and without data [
     }
     const weight = [...loaded].reduce((sum, path) => sum + sizes.get(path)!, 0);
     assert(loaded.size >= (READ.includes(name) ? 2 : 5), `${name}: ${loaded.size} files`);
-    assert(weight <= 1024 * WEIGHT, `${name}: ${weight} bytes: ${[...loaded].map((p) => `${p} ${sizes.get(p)}`)}`);
+    assert(
+      weight <= 1024 * WEIGHT,
+      `${name}: ${weight} bytes: ${[...loaded].map((p) => `${p} ${sizes.get(p)}`)}`,
+    );
   }
   for (const [file, most] of [["digits.bin", 1e6], ["models/blazeface.bin", 6e5]] as const) {
     assert((await Deno.stat(`${folder}/${file}`)).size <= most, file);
