@@ -86,18 +86,17 @@ export class DatasetIterator<T> implements AsyncIterableIterator<T> {
   async next(): Promise<IteratorResult<T>> {
     if (this.#ended) return { done: true, value: undefined };
     try {
-      const item = await this.#elements.next().catch((error) => {
-        throw this.#explained(error);
-      });
+      const item = await this.#elements.next();
       if (item === null) {
         this.#ended ||= true;
         await this.#elements.close();
         return { done: true, value: undefined };
       }
-      if (item instanceof Failure) throw this.#explained(item.error);
+      if (item instanceof Failure) throw item.error;
       this.#count++;
-      return { done: false, value: this.#shown(item) };
-    } catch (error) {
+      return { done: false, value: this.#show(item) };
+    } catch (cause) {
+      const error = this.#explained(cause);
       await this.#end(error);
       throw error;
     }
@@ -125,14 +124,6 @@ export class DatasetIterator<T> implements AsyncIterableIterator<T> {
   /** Itself. */
   [Symbol.asyncIterator](): this {
     return this;
-  }
-
-  #shown(item: Element): T {
-    try {
-      return this.#show(item);
-    } catch (error) {
-      throw this.#explained(error);
-    }
   }
 
   /** The error to throw for one of a stage. Functions of users fail in another way: stages that fail so have a wrong state. */
