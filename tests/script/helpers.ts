@@ -119,7 +119,7 @@ async function assertFlatAfter(
   fn: () => unknown,
   counts: () => Record<string, number>,
 ): Promise<void> {
-  for (let tries = 3; tries > 0; tries--) {
+  for (let tries = 10; tries > 0; tries--) {
     const before = counts();
     await fn();
     let after = counts();
