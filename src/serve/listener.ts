@@ -76,16 +76,25 @@ async function exchange(
   response.once("close", () => {
     if (!response.writableFinished) gone.abort();
   });
-  let given: Response;
   try {
-    given = await answer(
-      new SocketRequest(message, "http", gone.signal),
+    const given = await answer(
+      new SocketRequest(message, gone.signal),
       `${socket.remoteAddress} ${socket.remotePort}`,
-    );
+    ).catch(errorResponse);
+    await send(message, response, given);
   } catch (error) {
-    given = errorResponse(error);
+    // An answer that cannot be sent ends its connection and no other.
+    if (response.headersSent) socket.destroy();
+    else await send(message, response, errorResponse(error)).catch(() => socket.destroy());
   }
-  const body = new Uint8Array(await given.arrayBuffer());
+}
+
+async function send(
+  message: IncomingMessage,
+  response: ServerResponse,
+  given: Response,
+): Promise<void> {
+  const { socket } = message, body = new Uint8Array(await given.arrayBuffer());
   // Node sends what was said of a body that has none.
   const headers: Record<string, string> = { "content-length": `${body.length}` };
   for (const [name, value] of given.headers) headers[name] = value;
@@ -115,13 +124,11 @@ class SocketRequest implements AskedRequest {
   #body: ReadableStream<Uint8Array<ArrayBuffer>> | null = null;
 
   /** Throws `TypeError` for headers that are none. */
-  constructor(message: IncomingMessage, scheme: string, signal: AbortSignal) {
+  constructor(message: IncomingMessage, signal: AbortSignal) {
     const { method = "GET", url = "/", rawHeaders } = message;
     this.method = method;
     // An absolute form names its host itself.
-    this.url = url.startsWith("/")
-      ? `${scheme}://${message.headers.host ?? "localhost"}${url}`
-      : url;
+    this.url = url.startsWith("/") ? `http://${message.headers.host ?? "localhost"}${url}` : url;
     for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
       this.headers.append(rawHeaders[i], rawHeaders[i + 1]);
     }

@@ -139,3 +139,20 @@ Deno.test("a client that goes away aborts its request, and breaks nothing", asyn
   assertEquals(lost, Array(2).fill("The client went away"));
   await listener.close();
 });
+
+Deno.test("an answer whose body breaks is an error of its request, and the listener answers on", async () => {
+  let isBroken = true;
+  const broken = (): Response =>
+    new Response(new ReadableStream({ start: (c) => c.error(new Error("no body")) }));
+  const listener = await listen(
+    { hostname: HOST, port: 0 },
+    (request) => isBroken ? Promise.resolve(broken()) : echo(request),
+  );
+  const url = `http://${HOST}:${listener.port}/a`;
+  const first = await fetch(url);
+  assertEquals(first.status, 500);
+  await first.text();
+  isBroken = false;
+  assertEquals((await (await fetch(url)).json()).method, "GET");
+  await listener.close();
+});
