@@ -52,8 +52,9 @@ export const DynamicPartition: OpDef = defineOp({
     if (wrong >= 0) {
       refuse(`partitions[${wrong}] = ${list[wrong]} is not in [0, ${num_partitions})`);
     }
-    return Array.from({ length: num_partitions }, (_, k) => {
-      const rows = list.flatMap((p, i) => p === k ? [i] : []);
+    const rowsOf = Array.from({ length: num_partitions }, (): number[] => []);
+    list.forEach((p, i) => rowsOf[p].push(i));
+    return rowsOf.map((rows) => {
       const out = NdArray.zeros(data.dtype, [rows.length, ...row]);
       rows.forEach((from, to) => {
         for (let i = 0; i < inner; i++) setElement(out, to * inner + i, data.at(from * inner + i));
