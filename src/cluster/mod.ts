@@ -32,10 +32,8 @@
 import "../../mod.ts";
 
 export { DataServiceWorker, type DataServiceWorkerOptions } from "./data_service/worker.ts";
-export {
-  DataServiceDispatcher,
-  type DataServiceDispatcherOptions,
-} from "./data_service/dispatcher.ts";
+export { DataServiceDispatcher } from "./data_service/dispatcher.ts";
+export type { DataServiceDispatcherOptions } from "./data_service/dispatcher_options.ts";
 export { fromService, type FromServiceOptions } from "./data_service/from_service.ts";
 export { Server, type ServerOptions } from "./server/server.ts";
 export type { ClusterSpec } from "./server/cluster_spec.ts";

@@ -4,9 +4,10 @@ import {
   FailedPreconditionError,
   InvalidArgumentError,
   NotFoundError,
+  UnavailableError,
 } from "../../engine/core/errors.ts";
-import { optionCheck } from "../../engine/core/arguments.ts";
 import { showAs } from "../../engine/core/arrays/shown.ts";
+import { deferred } from "../../engine/runtime/run/timers.ts";
 import { constantToJson } from "../../tensorflow/graph_def/values.ts";
 import {
   type ClientHeartbeatRequest,
@@ -31,47 +32,12 @@ import {
   type Iteration,
   taskEntry,
 } from "./dispatcher_state.ts";
+import { checkOptions, type DataServiceDispatcherOptions } from "./dispatcher_options.ts";
 import { grpcTransport } from "../wire/grpc_transport.ts";
 import { Journal } from "./journal.ts";
 import { field } from "../wire/fields.ts";
 import { serviceOf } from "../wire/rpc.ts";
-import {
-  type Handler,
-  type Listener,
-  targetAt,
-  type Transport,
-  type TransportOptions,
-} from "../wire/transport.ts";
-
-/** Options of {@linkcode DataServiceDispatcher}. */
-export interface DataServiceDispatcherOptions extends TransportOptions {
-  /** The address to listen at. Default 127.0.0.1, which other machines cannot reach. */
-  readonly host?: string;
-  /** The port to listen at. Default 0, any that is free; a dispatcher that may be restarted needs a fixed one. */
-  readonly port?: number;
-  /** Folder for the state that a restarted dispatcher needs. Default: the state is kept in memory only. */
-  readonly workDir?: string;
-  /**
-   * Milliseconds without a heartbeat after which a worker and its tasks count as lost. Default 60 000, as TensorFlow's.
-   */
-  readonly workerTimeoutMs?: number;
-  /** Milliseconds without a heartbeat after which a client counts as lost. Default 120 000, as TensorFlow's. */
-  readonly clientTimeoutMs?: number;
-  /** The network. Default gRPC. */
-  readonly transport?: Transport;
-}
-
-const checkOptions = optionCheck<DataServiceDispatcherOptions>("DataServiceDispatcher", {
-  host: true,
-  port: true,
-  workDir: true,
-  workerTimeoutMs: true,
-  clientTimeoutMs: true,
-  maxMessageBytes: true,
-  secret: true,
-  tls: true,
-  transport: true,
-});
+import { type Handler, type Listener, targetAt } from "../wire/transport.ts";
 
 /** Version of the protocol, as TensorFlow 2.21 reports it. */
 const VERSION = 9n;
@@ -126,16 +92,25 @@ export class DataServiceDispatcher implements AsyncDisposable {
    */
   async start(): Promise<void> {
     const { host = "127.0.0.1", port = 0, workDir, transport = grpcTransport } = this.#options;
-    this.#listener = await transport.listen({ host, port }, this.#service(), this.#options);
-    if (workDir === undefined) return;
+    const answer = this.#service(), begun = deferred<void>();
+    // Who holds the port owns the journal, so that it is read after the first calls may come: these wait.
+    const early: Handler = (...call) => begun.promise.then(() => answer(...call));
+    this.#listener = await transport.listen({ host, port }, early, this.#options);
     try {
-      this.#journal = new Journal(workDir);
-      this.#journal.read((entry) => this.#state.take(entry));
-      this.#journal.rewrite([...this.#state.entries()]);
+      if (workDir !== undefined) this.#restore(workDir);
+      begun.resolve();
     } catch (error) {
+      begun.reject(new UnavailableError("The dispatcher could not read its journal"));
+      begun.promise.catch(() => {});
       await this.stop();
       throw error;
     }
+  }
+
+  #restore(workDir: string): void {
+    this.#journal = new Journal(workDir);
+    this.#journal.read((entry) => this.#state.take(entry));
+    this.#journal.rewrite([...this.#state.entries()]);
     // Workers and clients of before the restart have the whole timeout to report.
     const seen = Date.now();
     for (const { worker, ended } of this.#state.tasks()) {

@@ -118,9 +118,10 @@ export class DataServiceWorker implements AsyncDisposable {
   async start(): Promise<void> {
     const { host = "127.0.0.1", port = 0, dispatcher, transport = grpcTransport } = this.#options;
     const network = networkOf(dispatcher, this.#options);
-    this.#listener = await transport.listen({ host, port }, this.#service(), network);
+    // Tasks may come as soon as the port is open, and ask the dispatcher for splits.
     this.#dispatcher = transport.connect(dispatcher, network);
     try {
+      this.#listener = await transport.listen({ host, port }, this.#service(), network);
       await this.#heartbeat();
     } catch (error) {
       await this.stop();

@@ -172,15 +172,20 @@ export class Server implements AsyncDisposable {
     });
     const worker = new Worker(host), master = new Master(host);
     host.answerWith(worker.handler);
-    const listener = await this.transport.listen(
-      { host: at, port: hostAndPort(addressOf(cluster, { job, task })).port },
-      byService({
-        "tensorflow.WorkerService": worker.handler,
-        "tensorflow.MasterService": master.handler,
-      }),
-      this.#options,
-    );
+    // The first calls may come before the port's address does.
     const leave = serveTask(job, task);
+    const answer = byService({
+      "tensorflow.WorkerService": worker.handler,
+      "tensorflow.MasterService": master.handler,
+    });
+    const { port } = hostAndPort(addressOf(cluster, { job, task }));
+    let listener: Listener;
+    try {
+      listener = await this.transport.listen({ host: at, port }, answer, this.#options);
+    } catch (error) {
+      leave();
+      throw error;
+    }
     const stop = (): void => {
       leave();
       master.stop();

@@ -6,6 +6,7 @@ import {
   type Channel,
   DataServiceDispatcher,
   DataServiceWorker,
+  type Listener,
   MemoryTransport,
   type ServiceOptions,
 } from "@weft/weft/distribute";
@@ -38,30 +39,136 @@ async function inFolder(use: (folder: string) => Promise<void>): Promise<void> {
   }
 }
 
-Deno.test("an epoch goes on with a dispatcher that is started anew, again and again", () =>
-  inFolder(async (workDir) => {
-    const transport = new MemoryTransport(), at = { transport, port: 5050, workDir };
-    let dispatcher = new DataServiceDispatcher(at);
-    await dispatcher.start();
-    const workers = [1, 2].map(() =>
-      new DataServiceWorker({ dispatcher: "127.0.0.1:5050", transport, heartbeatMs: 5 })
-    );
-    for (const worker of workers) await worker.start();
-    const seen: number[] = [];
-    const options = { service: dispatcher.target, transport, heartbeatMs: 5, ...EACH_ONCE };
-    for await (const x of numbers(300, options)) {
-      if (seen.push(Number(x.item())) % 60 !== 0) continue;
-      await dispatcher.stop();
-      dispatcher = new DataServiceDispatcher(at);
+/** A network whose every step takes more turns of promises: an open port is known later than its first calls come. */
+class SlowTransport extends MemoryTransport {
+  readonly #turns: () => Promise<void>;
+
+  constructor(turns: () => number) {
+    super();
+    this.#turns = async () => {
+      for (let left = turns(); left > 0; left--) await null;
+    };
+  }
+
+  override async listen(...args: Parameters<MemoryTransport["listen"]>): Promise<Listener> {
+    const listener = await super.listen(...args);
+    await this.#turns();
+    return {
+      ...listener,
+      close: async () => {
+        await listener.close();
+        await this.#turns();
+      },
+    };
+  }
+
+  override connect(...args: Parameters<MemoryTransport["connect"]>): Channel {
+    const channel = super.connect(...args);
+    return {
+      ...channel,
+      call: async (...call) => {
+        await this.#turns();
+        const answer = await channel.call(...call);
+        await this.#turns();
+        return answer;
+      },
+    };
+  }
+}
+
+/** Turns of another number each time, the same in each run. */
+function mixedTurns(most: number): () => number {
+  let state = 1;
+  return () => (state = state * 48271 % 2147483647) % most;
+}
+
+const TURNS: readonly (readonly [string, () => number])[] = [
+  ["", () => 0],
+  ...[1, 2, 3, 8].map((n) => [` and ${n} turns more at each step`, () => n] as const),
+  [" and many turns more at each step", mixedTurns(40)],
+];
+for (const [what, turns] of TURNS) {
+  Deno.test(`an epoch goes on with a dispatcher that is started anew again and again${what}`, () =>
+    inFolder(async (workDir) => {
+      const transport = new SlowTransport(turns), at = { transport, port: 5050, workDir };
+      let dispatcher = new DataServiceDispatcher(at);
       await dispatcher.start();
+      const workers = [1, 2].map(() =>
+        new DataServiceWorker({ dispatcher: "127.0.0.1:5050", transport, heartbeatMs: 5 })
+      );
+      for (const worker of workers) await worker.start();
+      const seen: number[] = [];
+      const options = { service: dispatcher.target, transport, heartbeatMs: 5, ...EACH_ONCE };
+      for await (const x of numbers(300, options)) {
+        if (seen.push(Number(x.item())) % 60 !== 0) continue;
+        await dispatcher.stop();
+        dispatcher = new DataServiceDispatcher(at);
+        await dispatcher.start();
+      }
+      // What was being given out when it stopped may be lost, and nothing comes twice.
+      assertEquals(new Set(seen).size, seen.length);
+      assertEquals(seen.length > 300 - 5 * workers.length, true);
+      // The next pass, and the one of another reader, are epochs of their own.
+      assertEquals(await values(numbers(10, options)), upTo(10));
+      for (const worker of workers) await worker.stop();
+      await dispatcher.stop();
+    }));
+}
+
+/** A network in which a call comes as soon as a port is open. */
+class EarlyTransport extends MemoryTransport {
+  call: ((channel: Channel) => Promise<unknown>) | null = null;
+  early: Promise<unknown> = Promise.resolve();
+
+  override listen(...args: Parameters<MemoryTransport["listen"]>): Promise<Listener> {
+    const listening = super.listen(...args);
+    const target = `${args[0].host}:${args[0].port}`;
+    if (this.call !== null) this.early = this.call(this.connect(target));
+    return listening;
+  }
+}
+
+Deno.test("a dispatcher answers calls that come before its journal is read as those that come after", () =>
+  inFolder(async (workDir) => {
+    const transport = new EarlyTransport(), { method } = DispatcherService;
+    const start = async (): Promise<DataServiceDispatcher> => {
+      const dispatcher = new DataServiceDispatcher({ transport, port: 5050, workDir });
+      await dispatcher.start();
+      return dispatcher;
+    };
+    const first = await start(), channel = transport.connect(first.target);
+    const dataset = { graph: { node: [{ name: "sink", op: "_Retval" }] } };
+    const { datasetId } = await call(channel, method.getOrRegisterDataset, { dataset });
+    const { jobId } = await call(channel, method.getOrCreateJob, { datasetId, jobName: "read" });
+    const { iterationClientId } = await call(channel, method.getOrCreateIteration, { jobId });
+    await first.stop();
+    const early: readonly ((channel: Channel) => Promise<unknown>)[] = [
+      (c) => call(c, method.clientHeartbeat, { iterationClientId }),
+      (c) => call(c, method.getDatasetDef, { datasetId }),
+      (c) => call(c, method.getOrCreateIteration, { jobId }),
+      async (c) =>
+        assertEquals(
+          (await call(c, method.getOrCreateJob, { datasetId, jobName: "read" })).jobId,
+          jobId,
+        ),
+      async (c) => {
+        const { newTasks } = await call(c, method.workerHeartbeat, { workerAddress: "w:1" });
+        assertEquals(newTasks.length, 1);
+      },
+    ];
+    for (transport.call of early) {
+      const again = await start();
+      await transport.early;
+      await again.stop();
     }
-    // What was being given out when it stopped may be lost, and nothing comes twice.
-    assertEquals(new Set(seen).size, seen.length);
-    assertEquals(seen.length > 300 - 5 * workers.length, true);
-    // The next pass, and the one of another reader, are epochs of their own.
-    assertEquals(await values(numbers(10, options)), upTo(10));
-    for (const worker of workers) await worker.stop();
-    await dispatcher.stop();
+    transport.call = (c) =>
+      assertRejects(
+        () => call(c, method.clientHeartbeat, { iterationClientId }),
+        errors.UnavailableError,
+      );
+    await Deno.writeTextFile(`${workDir}/journal.jsonl`, '{"another":1}\n');
+    await assertRejects(start, errors.DataLossError, "no journal");
+    await transport.early;
   }));
 
 Deno.test("without a work folder a dispatcher that is started anew knows no readers", async () => {
