@@ -13,7 +13,7 @@ export interface ClientTask {
   readonly channel: Channel;
   /** Time at which the pending request began, or null where there is none. */
   asked: number | null;
-  /** Aborts the pending request. */
+  /** Aborts the pending request: the task is given up, or the pass is over. */
   readonly stop: AbortController;
   ended: boolean;
   /** True while the worker cannot be reached. */

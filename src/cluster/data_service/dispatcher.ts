@@ -76,6 +76,8 @@ export class DataServiceDispatcher implements AsyncDisposable {
   /** Workers by address, with the time of their last heartbeat. */
   readonly #workers = new Map<string, Worker>();
   readonly #clients = new Map<number, Client>();
+  /** Jobs without an iteration, with the time at which they were made. */
+  readonly #unread = new Map<number, number>();
   readonly #removals = new Removals();
   #journal: Journal<Entry> | null = null;
   #listener: Listener | null = null;
@@ -93,7 +95,7 @@ export class DataServiceDispatcher implements AsyncDisposable {
   async start(): Promise<void> {
     const { host = "127.0.0.1", port = 0, workDir, transport = grpcTransport } = this.#options;
     const answer = this.#service(), begun = deferred<void>();
-    // Who holds the port owns the journal, so that it is read after the first calls may come: these wait.
+    // The journal belongs to the process that holds the port, so it is read after the first calls may come: these wait.
     const early: Handler = (...call) => begun.promise.then(() => answer(...call));
     this.#listener = await transport.listen({ host, port }, early, this.#options);
     try {
@@ -117,6 +119,8 @@ export class DataServiceDispatcher implements AsyncDisposable {
       if (ended === null) this.#workers.set(worker, { uid: 0n, seen });
     }
     for (const id of this.#state.clients.keys()) this.#clients.set(id, { seen, round: 0 });
+    const read = new Set([...this.#state.iterations.values()].map((i) => i.job.id));
+    for (const id of this.#state.jobs.keys()) if (!read.has(id)) this.#unread.set(id, seen);
   }
 
   /** The address of the dispatcher: `grpc://host:port`, or `grpcs://host:port` with TLS. */
@@ -257,6 +261,7 @@ export class DataServiceDispatcher implements AsyncDisposable {
     }
     const id = this.#state.newId;
     this.#happened({ is: "job", id, name, datasetId, policy, consumers });
+    this.#unread.set(id, Date.now());
     return id;
   }
 
@@ -276,6 +281,7 @@ export class DataServiceDispatcher implements AsyncDisposable {
       taskEntry(id + 1 + index, id, worker, { shard: { index, count } })
     );
     this.#happened({ is: "iteration", id, job, repetition }, ...tasks);
+    this.#unread.delete(job);
     return id;
   }
 
@@ -352,7 +358,7 @@ export class DataServiceDispatcher implements AsyncDisposable {
     if (!isOver) this.#happened({ is: "forgotten", iteration: iteration.id });
   }
 
-  /** Drops workers and clients whose heartbeats stopped. */
+  /** Drops workers and clients whose heartbeats stopped, and jobs whose clients never began. */
   #sweep(): void {
     const { workerTimeoutMs = 60_000, clientTimeoutMs = 120_000 } = this.#options;
     const now = Date.now();
@@ -367,6 +373,11 @@ export class DataServiceDispatcher implements AsyncDisposable {
     }
     for (const [client, { seen }] of this.#clients) {
       if (seen < now - clientTimeoutMs) this.#left(client);
+    }
+    for (const [job, made] of this.#unread) {
+      if (made >= now - clientTimeoutMs) continue;
+      this.#unread.delete(job);
+      this.#happened({ is: "dropped", job });
     }
   }
 }

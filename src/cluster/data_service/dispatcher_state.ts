@@ -63,7 +63,9 @@ export type Entry =
   | { readonly is: "client"; readonly id: number; readonly iteration: number }
   | { readonly is: "left"; readonly client: number }
   /** The last client of an iteration has left. */
-  | { readonly is: "forgotten"; readonly iteration: number };
+  | { readonly is: "forgotten"; readonly iteration: number }
+  /** A job got no iteration in time. */
+  | { readonly is: "dropped"; readonly job: number };
 
 /** A dataset that clients read, each on its own or together with others that name the same job. */
 export interface Job {
@@ -192,6 +194,8 @@ export class DispatcherState {
           if (job.name === "") this.jobs.delete(job.id);
         };
       }
+      case "dropped":
+        return () => void this.jobs.delete(entry.job);
       default:
         throw new NotFoundError(`No entry is called "${(entry as { is: unknown }).is}"`);
     }

@@ -126,7 +126,10 @@ export class ServicePass implements Elements {
   readonly #leave = (): void => {
     this.#reading.signal.removeEventListener("abort", this.#leave);
     this.#left.abort();
-    for (const { timer } of this.#tasks.values()) clearTimeout(timer);
+    for (const { timer, stop } of this.#tasks.values()) {
+      clearTimeout(timer);
+      stop.abort();
+    }
     this.#news.ring();
     this.#beat.ring();
   };
@@ -286,7 +289,7 @@ export class ServicePass implements Elements {
   }
 
   async #askOne(task: ClientTask): Promise<void> {
-    const signal = AbortSignal.any([this.#left.signal, task.stop.signal]);
+    const { signal } = task.stop;
     try {
       const item = await this.#element(task, { signal });
       if (item !== null) this.#places.push({ item });
@@ -299,7 +302,7 @@ export class ServicePass implements Elements {
 
   /** Asks for the element of a round until it arrives, or all consumers give its worker up. */
   async #askInTurn(task: ClientTask, turns: Turns): Promise<void> {
-    const signal = AbortSignal.any([this.#left.signal, task.stop.signal]);
+    const { signal } = task.stop;
     const place: Place = {};
     this.#places.push(place);
     const request = {
