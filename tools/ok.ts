@@ -18,15 +18,20 @@ import { chooseImports, type ImportSource } from "./jsr.ts";
 interface Step {
   readonly name: string;
   readonly args: readonly string[];
+  /** True where another step has it too: it runs only when it is named. */
+  readonly isPart?: boolean;
 }
 
 /** Folders that are type-checked beside the entry points, where they exist. */
 const FOLDERS = ["src", "tests", "tools", "examples", "bench", EXAMPLES];
 
-/** Tests of the sources themselves. */
-const ARCHITECTURE = ["tests/architecture_test.ts", "tests/limits_test.ts"];
+/** Tests of the sources themselves, and of what documents print. */
+const ARCHITECTURE = "tests/architecture_test.ts";
+const LIMITS = "tests/limits_test.ts";
+const DOCUMENTS = "tests/documents/";
 
 function allSteps(imports: ImportSource): Step[] {
+  const testing = ["test", "-A", "--no-check", ...imports.args];
   const everything = [...entryPoints(), ...FOLDERS.filter((folder) => exists(folder))];
   return [
     { name: "fmt", args: ["fmt", "--check"] },
@@ -41,10 +46,9 @@ function allSteps(imports: ImportSource): Step[] {
     { name: "doc-lint", args: ["doc", "--lint", "--quiet", ...imports.args, ...entryPoints()] },
     // Alone: a type that only another entry exports is none of its own.
     { name: "doc-lint-main", args: ["doc", "--lint", "--quiet", ...imports.args, "mod.ts"] },
-    {
-      name: "architecture",
-      args: ["test", "-A", "--no-check", ...imports.args, ...ARCHITECTURE],
-    },
+    { name: "architecture", args: [...testing, ARCHITECTURE] },
+    { name: "limits", args: [...testing, LIMITS] },
+    { name: "docs", args: [...testing, DOCUMENTS], isPart: true },
     { name: "test", args: ["run", "-A", "tools/test.ts"] },
     { name: "doc-test", args: ["run", "-A", "tools/doc_test.ts"] },
     {
@@ -68,8 +72,8 @@ function chosenSteps(steps: readonly Step[], args: string[]): Step[] | null {
     console.error(`Cannot find the step "${unknown[0]}": there are ${steps.map((s) => s.name)}`);
     return null;
   }
-  return steps.filter(({ name }) =>
-    !values.skip.includes(name) && (positionals.length === 0 || positionals.includes(name))
+  return steps.filter(({ name, isPart = false }) =>
+    !values.skip.includes(name) && (positionals.length === 0 ? !isPart : positionals.includes(name))
   );
 }
 
