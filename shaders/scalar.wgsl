@@ -468,3 +468,138 @@ fn acos_(x: f32) -> f32 {
   let r = 2.0 * asincore_(sqrt(0.5 * (1.0 - a)));
   return select(r, 3.14159265 - r, x < 0.0);
 }
+
+// --- Complex numbers: vectors of their real and imaginary parts. Branch cuts as in C; the inverse functions neither overflow nor cancel.
+
+fn hypot_(a: f32, b: f32) -> f32 {
+  if (isinf_(a) || isinf_(b)) { return inf_(); }
+  let x = abs(a); let y = abs(b);
+  let large = max(x, y); let small = min(x, y);
+  if (large == 0.0) { return x + y; }
+  let r = small / large;
+  return select(large * sqrt(1.0 + r * r), nan_(), isnan_(a) | isnan_(b));
+}
+
+fn ceq_(a: vec2<f32>, b: vec2<f32>) -> bool { return eq_(a.x, b.x) & eq_(a.y, b.y); }
+
+fn cmul_(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> { return vec2<f32>(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x); }
+
+// A quarter of both where a sum of two could be too large.
+fn cdiv_(dividend: vec2<f32>, divisor: vec2<f32>) -> vec2<f32> {
+  let most = max(max(abs(dividend.x), abs(dividend.y)), max(abs(divisor.x), abs(divisor.y)));
+  let by = select(1.0, 0.25, most > 1e37);
+  let a = by * dividend; let b = by * divisor;
+  if (b.x == 0.0 && b.y == 0.0) { return vec2<f32>(a.x / b.x, a.y / b.x); }
+  if (abs(b.x) >= abs(b.y)) {
+    let r = b.y / b.x; let n = b.x + b.y * r;
+    return vec2<f32>((a.x + a.y * r) / n, (a.y - a.x * r) / n);
+  }
+  let r = b.x / b.y; let n = b.x * r + b.y;
+  return vec2<f32>((a.x * r + a.y) / n, (a.y * r - a.x) / n);
+}
+
+// e**x times a number, where e**x alone may be too large.
+fn exptimes_(x: f32, by: vec2<f32>) -> vec2<f32> {
+  if (x > 88.0) { let h = exp_(0.5 * x); return (by * h) * h; }
+  return by * exp_(x);
+}
+
+fn cexp_(z: vec2<f32>) -> vec2<f32> {
+  if (z.y == 0.0) { return vec2<f32>(exp_(z.x), z.y); }
+  if (exp_(z.x) == 0.0) { return vec2<f32>(0.0, 0.0); }
+  return exptimes_(z.x, vec2<f32>(cos_(z.y), sin_(z.y)));
+}
+
+fn cexpm1_(z: vec2<f32>) -> vec2<f32> {
+  let h = sin_(0.5 * z.y);
+  return vec2<f32>(expm1_(z.x) * cos_(z.y) - 2.0 * h * h, exp_(z.x) * sin_(z.y));
+}
+
+// Near 1 the logarithm of the magnitude is that of the square's distance to 1.
+fn clog_(z: vec2<f32>) -> vec2<f32> {
+  let large = max(abs(z.x), abs(z.y)); let small = min(abs(z.x), abs(z.y));
+  var r: f32;
+  if (large > 0.7 && large < 1.4 && small < 1.4) {
+    r = 0.5 * log1p_((large - 1.0) * (large + 1.0) + small * small);
+  } else {
+    r = log_(hypot_(z.x, z.y));
+  }
+  return vec2<f32>(r, atan2_(z.y, z.x));
+}
+
+fn clog1p_(z: vec2<f32>) -> vec2<f32> {
+  if (abs(z.x) > 0.5 || abs(z.y) > 0.5) { return clog_(vec2<f32>(1.0 + z.x, z.y)); }
+  return vec2<f32>(0.5 * log1p_(z.x * (2.0 + z.x) + z.y * z.y), atan2_(z.y, 1.0 + z.x));
+}
+
+fn csqrt_(z: vec2<f32>) -> vec2<f32> {
+  if (isinf_(z.y)) { return vec2<f32>(inf_(), z.y); }
+  let s = sqrt_(0.5 * hypot_(z.x, z.y) + 0.5 * abs(z.x));
+  if (s == 0.0) { return vec2<f32>(0.0, z.y); }
+  if (z.x >= 0.0) { return vec2<f32>(s, 0.5 * z.y / s); }
+  return vec2<f32>(0.5 * abs(z.y) / s, withsign_(s, z.y));
+}
+
+fn crsqrt_(z: vec2<f32>) -> vec2<f32> { return cdiv_(vec2<f32>(1.0, 0.0), csqrt_(z)); }
+
+fn csign_(z: vec2<f32>) -> vec2<f32> {
+  let m = hypot_(z.x, z.y);
+  if (m == 0.0) { return vec2<f32>(0.0, 0.0); }
+  return vec2<f32>(z.x / m, z.y / m);
+}
+
+fn cpow_(z: vec2<f32>, w: vec2<f32>) -> vec2<f32> {
+  if (z.x == 0.0 && z.y == 0.0) {
+    if (w.x > 0.0) { return vec2<f32>(0.0, 0.0); }
+    if (w.x < 0.0) { return vec2<f32>(inf_(), nan_()); }
+    if (w.x == 0.0 && w.y == 0.0) { return vec2<f32>(1.0, 0.0); }
+    return vec2<f32>(nan_(), nan_());
+  }
+  return cexp_(cmul_(clog_(z), w));
+}
+
+// On the real axis results are real, where they overflow as well.
+fn csinh_(z: vec2<f32>) -> vec2<f32> {
+  let im = cosh_(z.x) * sin_(z.y);
+  return vec2<f32>(sinh_(z.x) * cos_(z.y), select(im, z.y, z.y == 0.0));
+}
+
+fn ccosh_(z: vec2<f32>) -> vec2<f32> {
+  let im = sinh_(z.x) * sin_(z.y);
+  return vec2<f32>(cosh_(z.x) * cos_(z.y), select(im, z.y * sign_(z.x), z.y == 0.0));
+}
+
+fn ctanh_(z: vec2<f32>) -> vec2<f32> {
+  if (abs(z.x) > 9.0) { return vec2<f32>(sign_(z.x), 4.0 * sin_(z.y) * cos_(z.y) * exp_(-2.0 * abs(z.x))); }
+  let t = tan_(z.y); let s = sinh_(z.x); let b = 1.0 + t * t;
+  let n = 1.0 + b * s * s;
+  return vec2<f32>(b * sqrt(1.0 + s * s) * s / n, t / n);
+}
+
+fn casin_(z: vec2<f32>) -> vec2<f32> {
+  let p = csqrt_(vec2<f32>(1.0 - z.x, -z.y)); let r = csqrt_(vec2<f32>(1.0 + z.x, z.y));
+  return vec2<f32>(atan2_(z.x, p.x * r.x - p.y * r.y), asinh_(p.x * r.y - p.y * r.x));
+}
+
+fn cacos_(z: vec2<f32>) -> vec2<f32> {
+  let p = csqrt_(vec2<f32>(1.0 - z.x, -z.y)); let r = csqrt_(vec2<f32>(1.0 + z.x, z.y));
+  return vec2<f32>(2.0 * atan2_(p.x, r.x), asinh_(r.x * p.y - r.y * p.x));
+}
+
+fn casinh_(z: vec2<f32>) -> vec2<f32> { let r = casin_(vec2<f32>(z.y, -z.x)); return vec2<f32>(-r.y, r.x); }
+
+fn cacosh_(z: vec2<f32>) -> vec2<f32> {
+  let p = csqrt_(vec2<f32>(z.x - 1.0, z.y)); let r = csqrt_(vec2<f32>(z.x + 1.0, z.y));
+  return vec2<f32>(asinh_(p.x * r.x + p.y * r.y), 2.0 * atan2_(p.y, r.x));
+}
+
+fn catanh_(z: vec2<f32>) -> vec2<f32> { return 0.5 * (clog1p_(z) - clog1p_(-z)); }
+
+// f(iz) = i g(z) relates the circular to the hyperbolic functions.
+fn csin_(z: vec2<f32>) -> vec2<f32> { let r = csinh_(vec2<f32>(-z.y, z.x)); return vec2<f32>(r.y, -r.x); }
+
+fn ccos_(z: vec2<f32>) -> vec2<f32> { return ccosh_(vec2<f32>(-z.y, z.x)); }
+
+fn ctan_(z: vec2<f32>) -> vec2<f32> { let r = ctanh_(vec2<f32>(-z.y, z.x)); return vec2<f32>(r.y, -r.x); }
+
+fn catan_(z: vec2<f32>) -> vec2<f32> { let r = catanh_(vec2<f32>(-z.y, z.x)); return vec2<f32>(r.y, -r.x); }

@@ -1410,6 +1410,53 @@ return { inputs, outputs, params, workgroup: [threads, 1, 1], prelude, body };
   },
 };
 
+/** Parameters of shaders/matmul/complex.wgsl. */
+export interface MatmulComplex {
+  /** Numbers become blocks. */
+  readonly blocks: boolean;
+  /** The matrix is stored transposed. */
+  readonly transposed: boolean;
+  /** The conjugates are meant. */
+  readonly conjugated: boolean;
+}
+
+/** shaders/matmul/complex.wgsl */
+export const MATMUL_COMPLEX: Shader<MatmulComplex> = {
+  name: "matmul_complex",
+  of(g) {
+return [[g.blocks, g.transposed, g.conjugated], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const workgroup: number = 256;
+inputs.push("vec2<f32>");
+outputs.push("vec2<f32>");
+params.push("n", "rows", "columns");
+body += `let i = (wid.x + wid.y * nwg.x) * ${workgroup}u + lidx;\nif (i >= p.n) { return; }\nlet row = i / p.columns;\nlet c = i - row * p.columns;\n`;
+if (!g.transposed && !g.conjugated) {
+body += `let v = in0[i];\n`;
+}
+if (!g.transposed && g.conjugated) {
+body += `let v = vec2<f32>(in0[i].x, -in0[i].y);\n`;
+}
+if (g.transposed) {
+body += `let b = row / p.rows;\nlet z = in0[(b * p.columns + c) * p.rows + row - b * p.rows];\n`;
+if (!g.conjugated) {
+body += `let v = z;\n`;
+}
+if (g.conjugated) {
+body += `let v = vec2<f32>(z.x, -z.y);\n`;
+}
+}
+if (g.blocks) {
+body += `let at = 2u * row * p.columns + c;\nout0[at] = v;\nout0[at + p.columns] = vec2<f32>(-v.y, v.x);\n`;
+} else {
+body += `out0[i] = v;\n`;
+}
+return { inputs, outputs, params, workgroup: [workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
 /** Parameters of shaders/matmul/dot.wgsl. */
 export interface MatmulDot {
   /** Type of what is read at once, of either operand. */
@@ -3520,6 +3567,31 @@ export const SCALAR_WGSL: Readonly<Record<string, WgslFunction>> = {
   asincore_: { needs: [], text: "fn asincore_(a: f32) -> f32 {\nlet z = a * a;\nreturn a + a * z * (0.1666666 + z * (0.07500542 + z * (0.04450936 + z * (0.0318737 + z * (0.014180113 + z * 0.03789116)))));\n}" },
   asin_: { needs: ["isnan_","nan_","withsign_","asincore_"], text: "fn asin_(x: f32) -> f32 {\nlet a = abs(x);\nif (a > 1.0 || isnan_(x)) { return nan_(); }\nif (a <= 0.5) { return select(asincore_(x), x, x == 0.0); }\nreturn withsign_(1.57079633 - 2.0 * asincore_(sqrt(0.5 * (1.0 - a))), x);\n}" },
   acos_: { needs: ["isnan_","nan_","asincore_"], text: "fn acos_(x: f32) -> f32 {\nlet a = abs(x);\nif (a > 1.0 || isnan_(x)) { return nan_(); }\nif (a <= 0.5) { return 1.57079633 - asincore_(x); }\nlet r = 2.0 * asincore_(sqrt(0.5 * (1.0 - a)));\nreturn select(r, 3.14159265 - r, x < 0.0);\n}" },
+  hypot_: { needs: ["isnan_","isinf_","nan_","inf_"], text: "fn hypot_(a: f32, b: f32) -> f32 {\nif (isinf_(a) || isinf_(b)) { return inf_(); }\nlet x = abs(a); let y = abs(b);\nlet large = max(x, y); let small = min(x, y);\nif (large == 0.0) { return x + y; }\nlet r = small / large;\nreturn select(large * sqrt(1.0 + r * r), nan_(), isnan_(a) | isnan_(b));\n}" },
+  ceq_: { needs: ["eq_"], text: "fn ceq_(a: vec2<f32>, b: vec2<f32>) -> bool { return eq_(a.x, b.x) & eq_(a.y, b.y); }" },
+  cmul_: { needs: [], text: "fn cmul_(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> { return vec2<f32>(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x); }" },
+  cdiv_: { needs: [], text: "fn cdiv_(dividend: vec2<f32>, divisor: vec2<f32>) -> vec2<f32> {\nlet most = max(max(abs(dividend.x), abs(dividend.y)), max(abs(divisor.x), abs(divisor.y)));\nlet by = select(1.0, 0.25, most > 1e37);\nlet a = by * dividend; let b = by * divisor;\nif (b.x == 0.0 && b.y == 0.0) { return vec2<f32>(a.x / b.x, a.y / b.x); }\nif (abs(b.x) >= abs(b.y)) {\nlet r = b.y / b.x; let n = b.x + b.y * r;\nreturn vec2<f32>((a.x + a.y * r) / n, (a.y - a.x * r) / n);\n}\nlet r = b.x / b.y; let n = b.x * r + b.y;\nreturn vec2<f32>((a.x * r + a.y) / n, (a.y * r - a.x) / n);\n}" },
+  exptimes_: { needs: ["exp_"], text: "fn exptimes_(x: f32, by: vec2<f32>) -> vec2<f32> {\nif (x > 88.0) { let h = exp_(0.5 * x); return (by * h) * h; }\nreturn by * exp_(x);\n}" },
+  cexp_: { needs: ["exp_","sin_","cos_","exptimes_"], text: "fn cexp_(z: vec2<f32>) -> vec2<f32> {\nif (z.y == 0.0) { return vec2<f32>(exp_(z.x), z.y); }\nif (exp_(z.x) == 0.0) { return vec2<f32>(0.0, 0.0); }\nreturn exptimes_(z.x, vec2<f32>(cos_(z.y), sin_(z.y)));\n}" },
+  cexpm1_: { needs: ["exp_","expm1_","sin_","cos_"], text: "fn cexpm1_(z: vec2<f32>) -> vec2<f32> {\nlet h = sin_(0.5 * z.y);\nreturn vec2<f32>(expm1_(z.x) * cos_(z.y) - 2.0 * h * h, exp_(z.x) * sin_(z.y));\n}" },
+  clog_: { needs: ["log_","log1p_","atan2_","hypot_"], text: "fn clog_(z: vec2<f32>) -> vec2<f32> {\nlet large = max(abs(z.x), abs(z.y)); let small = min(abs(z.x), abs(z.y));\nvar r: f32;\nif (large > 0.7 && large < 1.4 && small < 1.4) {\nr = 0.5 * log1p_((large - 1.0) * (large + 1.0) + small * small);\n} else {\nr = log_(hypot_(z.x, z.y));\n}\nreturn vec2<f32>(r, atan2_(z.y, z.x));\n}" },
+  clog1p_: { needs: ["log1p_","atan2_","clog_"], text: "fn clog1p_(z: vec2<f32>) -> vec2<f32> {\nif (abs(z.x) > 0.5 || abs(z.y) > 0.5) { return clog_(vec2<f32>(1.0 + z.x, z.y)); }\nreturn vec2<f32>(0.5 * log1p_(z.x * (2.0 + z.x) + z.y * z.y), atan2_(z.y, 1.0 + z.x));\n}" },
+  csqrt_: { needs: ["isinf_","inf_","withsign_","sqrt_","hypot_"], text: "fn csqrt_(z: vec2<f32>) -> vec2<f32> {\nif (isinf_(z.y)) { return vec2<f32>(inf_(), z.y); }\nlet s = sqrt_(0.5 * hypot_(z.x, z.y) + 0.5 * abs(z.x));\nif (s == 0.0) { return vec2<f32>(0.0, z.y); }\nif (z.x >= 0.0) { return vec2<f32>(s, 0.5 * z.y / s); }\nreturn vec2<f32>(0.5 * abs(z.y) / s, withsign_(s, z.y));\n}" },
+  crsqrt_: { needs: ["cdiv_","csqrt_"], text: "fn crsqrt_(z: vec2<f32>) -> vec2<f32> { return cdiv_(vec2<f32>(1.0, 0.0), csqrt_(z)); }" },
+  csign_: { needs: ["hypot_"], text: "fn csign_(z: vec2<f32>) -> vec2<f32> {\nlet m = hypot_(z.x, z.y);\nif (m == 0.0) { return vec2<f32>(0.0, 0.0); }\nreturn vec2<f32>(z.x / m, z.y / m);\n}" },
+  cpow_: { needs: ["nan_","inf_","cmul_","cexp_","clog_"], text: "fn cpow_(z: vec2<f32>, w: vec2<f32>) -> vec2<f32> {\nif (z.x == 0.0 && z.y == 0.0) {\nif (w.x > 0.0) { return vec2<f32>(0.0, 0.0); }\nif (w.x < 0.0) { return vec2<f32>(inf_(), nan_()); }\nif (w.x == 0.0 && w.y == 0.0) { return vec2<f32>(1.0, 0.0); }\nreturn vec2<f32>(nan_(), nan_());\n}\nreturn cexp_(cmul_(clog_(z), w));\n}" },
+  csinh_: { needs: ["sinh_","cosh_","sin_","cos_"], text: "fn csinh_(z: vec2<f32>) -> vec2<f32> {\nlet im = cosh_(z.x) * sin_(z.y);\nreturn vec2<f32>(sinh_(z.x) * cos_(z.y), select(im, z.y, z.y == 0.0));\n}" },
+  ccosh_: { needs: ["sign_","sinh_","cosh_","sin_","cos_"], text: "fn ccosh_(z: vec2<f32>) -> vec2<f32> {\nlet im = sinh_(z.x) * sin_(z.y);\nreturn vec2<f32>(cosh_(z.x) * cos_(z.y), select(im, z.y * sign_(z.x), z.y == 0.0));\n}" },
+  ctanh_: { needs: ["sign_","exp_","sinh_","sin_","cos_","tan_"], text: "fn ctanh_(z: vec2<f32>) -> vec2<f32> {\nif (abs(z.x) > 9.0) { return vec2<f32>(sign_(z.x), 4.0 * sin_(z.y) * cos_(z.y) * exp_(-2.0 * abs(z.x))); }\nlet t = tan_(z.y); let s = sinh_(z.x); let b = 1.0 + t * t;\nlet n = 1.0 + b * s * s;\nreturn vec2<f32>(b * sqrt(1.0 + s * s) * s / n, t / n);\n}" },
+  casin_: { needs: ["asinh_","atan2_","csqrt_"], text: "fn casin_(z: vec2<f32>) -> vec2<f32> {\nlet p = csqrt_(vec2<f32>(1.0 - z.x, -z.y)); let r = csqrt_(vec2<f32>(1.0 + z.x, z.y));\nreturn vec2<f32>(atan2_(z.x, p.x * r.x - p.y * r.y), asinh_(p.x * r.y - p.y * r.x));\n}" },
+  cacos_: { needs: ["asinh_","atan2_","csqrt_"], text: "fn cacos_(z: vec2<f32>) -> vec2<f32> {\nlet p = csqrt_(vec2<f32>(1.0 - z.x, -z.y)); let r = csqrt_(vec2<f32>(1.0 + z.x, z.y));\nreturn vec2<f32>(2.0 * atan2_(p.x, r.x), asinh_(r.x * p.y - r.y * p.x));\n}" },
+  casinh_: { needs: ["casin_"], text: "fn casinh_(z: vec2<f32>) -> vec2<f32> { let r = casin_(vec2<f32>(z.y, -z.x)); return vec2<f32>(-r.y, r.x); }" },
+  cacosh_: { needs: ["asinh_","atan2_","csqrt_"], text: "fn cacosh_(z: vec2<f32>) -> vec2<f32> {\nlet p = csqrt_(vec2<f32>(z.x - 1.0, z.y)); let r = csqrt_(vec2<f32>(z.x + 1.0, z.y));\nreturn vec2<f32>(asinh_(p.x * r.x + p.y * r.y), 2.0 * atan2_(p.y, r.x));\n}" },
+  catanh_: { needs: ["clog1p_"], text: "fn catanh_(z: vec2<f32>) -> vec2<f32> { return 0.5 * (clog1p_(z) - clog1p_(-z)); }" },
+  csin_: { needs: ["csinh_"], text: "fn csin_(z: vec2<f32>) -> vec2<f32> { let r = csinh_(vec2<f32>(-z.y, z.x)); return vec2<f32>(r.y, -r.x); }" },
+  ccos_: { needs: ["ccosh_"], text: "fn ccos_(z: vec2<f32>) -> vec2<f32> { return ccosh_(vec2<f32>(-z.y, z.x)); }" },
+  ctan_: { needs: ["ctanh_"], text: "fn ctan_(z: vec2<f32>) -> vec2<f32> { let r = ctanh_(vec2<f32>(-z.y, z.x)); return vec2<f32>(r.y, -r.x); }" },
+  catan_: { needs: ["catanh_"], text: "fn catan_(z: vec2<f32>) -> vec2<f32> { let r = catanh_(vec2<f32>(-z.y, z.x)); return vec2<f32>(r.y, -r.x); }" },
 };
 
 /** Parameters of shaders/scan/line.wgsl. */

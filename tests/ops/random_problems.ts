@@ -83,6 +83,7 @@ export function broadcastOf(shape: readonly number[], d: Draw): number[] {
 
 /** Dtypes of four bytes. */
 export const NUMBERS = ["float32", "int32", "uint32"] as const;
+const ADDED = ["float32", "int32", "complex64"] as const;
 
 function pointwise(d: Draw): RandomProblem {
   const shape = d.shape(d.whole(0, 4), 5000), dtype = d.pick(NUMBERS);
@@ -117,7 +118,7 @@ function place(d: Draw): RandomProblem {
 function scan(d: Draw): RandomProblem {
   const shape = d.shape(d.whole(1, 3), 8000, 3000);
   return {
-    inputs: [d.values(shape, d.pick(["float32", "int32"])), number(d.whole(0, shape.length - 1))],
+    inputs: [d.values(shape, d.pick(ADDED)), number(d.whole(0, shape.length - 1))],
     attrs: { exclusive: d.coin(), reverse: d.coin() },
   };
 }
@@ -131,7 +132,7 @@ function matMul(d: Draw): RandomProblem {
   const long = d.whole(0, 5) === 0;
   const [m, n] = long ? [d.side(17), d.side(33)] : [d.side(140), d.side(140)];
   const k = long ? d.whole(512, 1300) : d.side(140, 0);
-  const dtype = d.pick(["float32", "int32"] as const);
+  const dtype = d.pick(ADDED);
   // One matrix times few vectors: kernels of their own.
   const thin = d.whole(0, 2) === 0, rows = thin ? d.whole(1, 4) : m;
   const transpose_a = !thin && d.coin(), transpose_b = thin || d.coin();
@@ -155,13 +156,10 @@ function batchMatMul(d: Draw): RandomProblem {
   const [m, n, k] = [thin ? d.whole(1, 4) : d.side(40), d.side(70), d.side(70)];
   const batch = d.shape(d.whole(1, 2), 6, 3).map((b) => Math.max(1, b));
   const adj_x = !thin && d.coin(), adj_y = thin || d.coin();
-  return {
-    inputs: [
-      d.values([...batch, ...(adj_x ? [k, m] : [m, k])]),
-      d.values([...broadcastOf(batch, d), ...(adj_y ? [n, k] : [k, n])]),
-    ],
-    attrs: { adj_x, adj_y },
-  };
+  const dtype = d.pick(["float32", "float32", "complex64"] as const);
+  const a = d.values([...batch, ...(adj_x ? [k, m] : [m, k])], dtype);
+  const b = d.values([...broadcastOf(batch, d), ...(adj_y ? [n, k] : [k, n])], dtype);
+  return { inputs: [a, b], attrs: { adj_x, adj_y } };
 }
 
 /** A window over images. */

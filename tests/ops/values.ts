@@ -13,16 +13,15 @@ export function random(seed: number): () => number {
   };
 }
 
-/** A host array of numbers `make` gives. */
+/** A host array of numbers `make` gives; of complex ones it gives the parts. */
 export function filled(
   dtype: DType,
   shape: readonly number[],
   make: (index: number) => number,
 ): NdArray {
-  const size = shape.reduce((a, b) => a * b, 1);
   const array = NdArray.zeros(dtype, shape);
   const data = array.data as Float32Array;
-  for (let i = 0; i < size; i++) data[i] = make(i);
+  for (let i = 0; i < data.length; i++) data[i] = make(i);
   return array;
 }
 
@@ -30,7 +29,9 @@ export function filled(
 export function noise(dtype: DType, shape: readonly number[], seed = 1): NdArray {
   const next = random(seed * 7919 + shape.length);
   if (dtype === "bool") return filled(dtype, shape, () => (next() < 0.5 ? 1 : 0));
-  if (dtype === "float32") return filled(dtype, shape, () => 2 * next() - 1);
+  if (dtype === "float32" || dtype === "complex64") {
+    return filled(dtype, shape, () => 2 * next() - 1);
+  }
   if (dtype === "uint32") return filled(dtype, shape, () => Math.floor(next() * 100));
   return filled(dtype, shape, () => Math.floor(next() * 101) - 50);
 }

@@ -126,6 +126,8 @@ export interface GpuVariant {
   readonly plan: (problem: Problem, profile: Profile) => GpuPlan;
   /** True where results depend on the dtype beyond its rounding: wider copies will not do. */
   readonly exactDtype?: boolean;
+  /** `too` where it also takes complex64, whose parts lie side by side; `only` where it takes nothing else. Default: it does not. */
+  readonly complex?: "too" | "only";
 }
 
 /** Arguments of `makeProgram`. */

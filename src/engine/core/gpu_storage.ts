@@ -5,11 +5,14 @@ import { TypeError } from "./throwing/builtin_errors.ts";
 /** Type of a kernel's arithmetic. */
 export type AccType = "f32" | "i32" | "u32";
 
+/** Type of complex numbers, in memory and in registers: their parts. */
+const PAIR = "vec2<f32>";
+
 interface Storage {
-  readonly type: AccType | "f16";
+  readonly type: AccType | "f16" | typeof PAIR;
   /** Type of arithmetic and sums. */
   readonly acc: AccType;
-  readonly bytes: 2 | 4;
+  readonly bytes: 2 | 4 | 8;
 }
 
 const STORAGES: Partial<Record<DType, Storage>> = {
@@ -19,6 +22,8 @@ const STORAGES: Partial<Record<DType, Storage>> = {
   int32: { type: "i32", acc: "i32", bytes: 4 },
   uint32: { type: "u32", acc: "u32", bytes: 4 },
   bool: { type: "u32", acc: "u32", bytes: 4 },
+  // Kernels that sum know them as twice as many float32.
+  complex64: { type: PAIR, acc: "f32", bytes: 8 },
 };
 
 /** Dtypes a GPU buffer can hold. */
@@ -55,8 +60,9 @@ export function accDType(dtype: DType): DType {
 }
 
 /** Returns the WGSL type of elements for a kernel that only moves them: every 4-byte dtype is `u32`. */
-export function wordType(dtype: DType): "u32" | "f16" {
-  return storageOf(dtype).bytes === 2 ? "f16" : "u32";
+export function wordType(dtype: DType): "u32" | "f16" | "vec2<u32>" {
+  const { bytes } = storageOf(dtype);
+  return bytes === 2 ? "f16" : bytes === 8 ? "vec2<u32>" : "u32";
 }
 
 /** Returns the text of a vector type; of the scalar where `width` is 1. */
@@ -67,13 +73,13 @@ export function vec(type: string, width: number): string {
 /** Returns the text of a loaded element, or of `width` neighbours, in the type of arithmetic. */
 export function loadText(dtype: DType, text: string, width: number = 1): string {
   const { type, acc } = storageOf(dtype);
-  return type === acc ? text : `${vec(acc, width)}(${text})`;
+  return type === acc || type === PAIR ? text : `${vec(acc, width)}(${text})`;
 }
 
 /** Returns the text of a computed value, or of `width` neighbours, in the stored type. */
 export function storeText(dtype: DType, text: string, width: number = 1): string {
   const { type, acc } = storageOf(dtype);
-  return type === acc ? text : `${vec(type, width)}(${text})`;
+  return type === acc || type === PAIR ? text : `${vec(type, width)}(${text})`;
 }
 
 /**

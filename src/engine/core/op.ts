@@ -185,7 +185,6 @@ export function defineOp(init: OpInit): OpDef {
 const WITHOUT_KERNELS: ReadonlySet<MeaningKind> = new Set([
   "constant",
   "elimination",
-  "fourier",
   "input",
   "opaque",
 ]);
@@ -193,6 +192,30 @@ const WITHOUT_KERNELS: ReadonlySet<MeaningKind> = new Set([
 /** True where devices other than the host may run the op: by kernels of its own, of its meaning, or of its parts. */
 export function runsOnDevices({ gpu, expand, meaning }: OpDef): boolean {
   return gpu !== undefined || expand !== undefined || !WITHOUT_KERNELS.has(meaning.kind);
+}
+
+/** True where devices other than the host may run the op on complex64: by kernels that take it, or by parts. */
+export function runsOnComplex({ expand, meaning }: OpDef): boolean {
+  if (expand !== undefined) return true;
+  switch (meaning.kind) {
+    case "pointwise":
+    case "view":
+    case "copy":
+    case "exchange":
+    case "gather":
+    case "scatter":
+    case "fourier":
+      return true;
+    case "fill":
+      return meaning.how === "element" || meaning.how === "number";
+    case "reduce":
+      return (meaning.op === "sum" || meaning.op === "mean") && !meaning.term && !meaning.finish;
+    case "scan":
+      return meaning.op === "sum";
+    case "product":
+      return meaning.of === undefined && meaning.asFused === undefined;
+  }
+  return false;
 }
 
 export function lookupOp(name: string): OpDef | undefined {

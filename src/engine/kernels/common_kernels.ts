@@ -10,6 +10,7 @@ import { copyVariants } from "./copy/variants.ts";
 import type { GpuKernels } from "./gpu_kernels.ts";
 import { sumVariants } from "./matmul/fused.ts";
 import { LEVELS_VARIANTS } from "./matmul/levels.ts";
+import { COMPLEX_PRODUCT } from "./matmul/complex_product.ts";
 import { MATMUL_VARIANTS, NORMED_VARIANTS } from "./matmul/variants.ts";
 import { BAND_PART_VARIANTS } from "./pointwise/linalg.ts";
 import { pointwiseVariants, updateVariants } from "./pointwise/pointwise_variants.ts";
@@ -104,7 +105,11 @@ export const kernels: Pick<
   "rows": ({ program }) => ROWS[program],
   "row steps": rowStepVariants,
   "product": (meaning) =>
-    meaning.of === "normed" ? NORMED_VARIANTS : sumVariants(MATMUL_VARIANTS, meaning),
+    meaning.of === "normed"
+      ? NORMED_VARIANTS
+      : meaning.asFused
+      ? sumVariants(MATMUL_VARIANTS, meaning)
+      : [...MATMUL_VARIANTS, COMPLEX_PRODUCT],
   "quantised product": () => LEVELS_VARIANTS,
   "sequence": ({ kernel }) => SEQUENCES[kernel],
   "special": ({ kernel }) => SPECIAL[kernel],

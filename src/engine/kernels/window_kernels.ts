@@ -1,8 +1,9 @@
-/** GPU kernels of convolutions, pools and images: a device loads them where ops need them. */
+/** GPU kernels of convolutions, pools, images and Fourier transforms: a device loads them where ops need them. */
 import type { GpuVariant } from "../core/dispatch.ts";
 import type { MeaningOf } from "../core/meaning.ts";
 import { DEPTHWISE } from "./conv/depthwise.ts";
 import { MIXING } from "./conv/variants.ts";
+import { fourierVariants } from "./fourier/variants.ts";
 import type { GpuKernels } from "./gpu_kernels.ts";
 import { cropGradVariants, cropVariants } from "./image/crop.ts";
 import { resizeVariants } from "./image/resize.ts";
@@ -26,10 +27,14 @@ function sampleVariants({ how, gives }: MeaningOf<"sample">): readonly GpuVarian
 }
 
 /** By kind. */
-export const kernels: Pick<GpuKernels, "window" | "dilation" | "convolution" | "sample"> = {
+export const kernels: Pick<
+  GpuKernels,
+  "window" | "dilation" | "convolution" | "sample" | "fourier"
+> = {
   window: windowVariants,
   dilation: dilationVariants,
   convolution: (meaning) =>
     sumVariants([(meaning.of === "windows" ? MIXING : DEPTHWISE)[meaning.gives]], meaning),
   sample: sampleVariants,
+  fourier: fourierVariants,
 };

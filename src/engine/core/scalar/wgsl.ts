@@ -30,6 +30,8 @@ export function registerType(dtype: DType): string {
       return "u32";
     case "bool":
       return "bool";
+    case "complex64":
+      return "vec2<f32>";
   }
   throw new UnimplementedError(`Cannot compute ${dtype} on the GPU`);
 }
@@ -119,6 +121,7 @@ const INTEGER: Nodes = {
 };
 const FLOAT: Nodes = {
   ...NUMBER,
+  complex: (a, b) => `vec2<f32>(${a}, ${b})`,
   div: infix("/"),
   neg: (a) => `(-${a})`,
   // Comparisons must hold for NaN although compilers may reverse them.
@@ -131,6 +134,18 @@ const FLOAT: Nodes = {
   ceil: builtin("ceil"),
   round: builtin("round"),
   trunc: builtin("trunc"),
+};
+/** Of complex numbers, vectors of their parts; the other primitives are helpers whose names begin with `c`. */
+const COMPLEX: Nodes = {
+  add: infix("+"),
+  sub: infix("-"),
+  neg: (a) => `(-${a})`,
+  real: (a) => `${a}.x`,
+  imag: (a) => `${a}.y`,
+  conj: (a) => `vec2<f32>(${a}.x, -${a}.y)`,
+  abs: (a, _, { use }) => `${use("hypot_")}(${a}.x, ${a}.y)`,
+  eq: (a, b, { use }) => `${use("ceq_")}(${a}, ${b})`,
+  ne: (a, b, { use }) => `!${use("ceq_")}(${a}, ${b})`,
 };
 
 /** Greatest whole power that is printed as products: the helper makes products to the same one. */
@@ -229,6 +244,8 @@ export function wgslConst(
       return v === -2147483648 ? "i32(-2147483647 - 1)" : `i32(${Math.trunc(v)})`;
     case "uint32":
       return `${Math.trunc(v) >>> 0}u`;
+    case "complex64":
+      return `vec2<f32>(${wgslConst(v, "float32", use)}, 0.0f)`;
   }
   const f = Math.fround(v);
   if (Number.isNaN(f)) return `${use("nan_")}()`;
@@ -250,6 +267,8 @@ function keepText(x: string, type: DType, again: boolean): string {
 }
 
 function wgslCast(x: string, from: DType, to: DType, use: (helper: string) => string): string {
+  if (from === "complex64") return to === from ? x : wgslCast(`${x}.x`, "float32", to, use);
+  if (to === "complex64") return `vec2<f32>(${wgslCast(x, from, "float32", use)}, 0.0f)`;
   const fromFloat = DTYPES[from].kind === "float";
   // Rounds to float16 as a chain of ops would.
   if (to === "float16") {
@@ -274,10 +293,10 @@ function wgslNode(op: ScalarOp, a: string, b: string, to: Printing): string {
 function nodeOfKind(op: ScalarOp, a: string, b: string, to: Printing): string | undefined {
   const { kind } = DTYPES[to.type];
   if (kind === "bool") return BOOL[op]?.(a, b, to);
-  if (kind === "float") {
+  if (kind === "float" || kind === "complex") {
     const call = b === undefined ? `(${a})` : `(${a}, ${b})`;
-    return FLOAT[op]?.(a, b, to) ??
-      (`${op}_` in SCALAR_WGSL ? to.use(`${op}_`) + call : undefined);
+    const [nodes, helper] = kind === "float" ? [FLOAT, `${op}_`] : [COMPLEX, `c${op}_`];
+    return nodes[op]?.(a, b, to) ?? (helper in SCALAR_WGSL ? to.use(helper) + call : undefined);
   }
   const text = INTEGER[op]?.(a, b, to);
   if (text !== undefined) return text;

@@ -60,5 +60,6 @@ function fromDeviceBytes(bytes: ArrayBuffer, spec: ConcreteSpec): NdArray {
   if (spec.dtype === "bool") {
     return new NdArray("bool", shape, Uint8Array.from(new Uint32Array(bytes, 0, size)));
   }
-  return new NdArray(spec.dtype, shape, new DTYPES[spec.dtype].array!(bytes, 0, size) as HostData);
+  const { array, slots } = DTYPES[spec.dtype];
+  return new NdArray(spec.dtype, shape, new array!(bytes, 0, size * slots) as HostData);
 }

@@ -13,6 +13,7 @@ export const gpuKernels: KernelTable<GpuKernels> = /* @__PURE__ */ new KernelTab
   dilation: windows,
   convolution: windows,
   sample: windows,
+  fourier: windows,
 });
 
 const made = new WeakMap<Meaning, readonly GpuVariant[]>();

@@ -4,6 +4,7 @@ import { gpuBytes, wordType } from "../../core/gpu_storage.ts";
 import type { MeaningOf } from "../../core/meaning.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { sizeOf } from "../../core/shape.ts";
+import { partsOf } from "../pointwise/complex_problem.ts";
 import { drawVariant } from "../pointwise/random.ts";
 import { rampVariants } from "./number.ts";
 import { planPieces } from "./pieces.ts";
@@ -15,7 +16,7 @@ export function fillGpu(
   profile: Profile,
   source: { readonly value: number } | { readonly from: number },
 ): GpuPlan {
-  const size = sizeOf(out.shape), wide = size % 4 === 0;
+  const size = sizeOf(out.shape), wide = size % 4 === 0 && partsOf(out.dtype) === 1;
   const word = wordType(out.dtype), literal = "value" in source;
   const value = literal ? wordOfParam(word, "p.value") : "in0[0]";
   const program = streamProgram({
@@ -37,11 +38,13 @@ export function fillVariants(meaning: MeaningOf<"fill">): readonly GpuVariant[] 
     case "element":
       return [{
         name: "fill",
+        complex: "too",
         plan: ({ outputs }, profile) => fillGpu(outputs[0], profile, { from: 1 }),
       }];
     case "number":
       return [{
         name: "fill",
+        complex: "too",
         plan: ({ outputs, attrs }, profile) =>
           fillGpu(outputs[0], profile, { value: meaning.number(attrs) }),
       }];

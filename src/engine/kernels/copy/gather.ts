@@ -4,6 +4,7 @@ import { gpuBytes, vec, wordType } from "../../core/gpu_storage.ts";
 import type { DType } from "../../core/dtype.ts";
 import { shaderProgram } from "../../core/shader.ts";
 import { COPY_GATHER } from "../../../shaders_generated.ts";
+import { partsOf, partType } from "../pointwise/complex_problem.ts";
 import { bindable, bindableInPieces, piecedSource, planPieces } from "./pieces.ts";
 import type { MeaningOf, RowLayout } from "../../core/meaning.ts";
 
@@ -11,13 +12,22 @@ import type { MeaningOf, RowLayout } from "../../core/meaning.ts";
 export function gatherVariants({ layout }: MeaningOf<"gather">): readonly GpuVariant[] {
   return [{
     name: "gather",
+    complex: "too",
     fits: (problem, profile) => {
       const [table, indices] = problem.inputs;
       return indices.dtype === "int32" && bindable(indices, profile) &&
         bindableInPieces(table, 2, profile) && gatherFits(layout(problem));
     },
-    plan: (problem, profile) => gatherGpu(layout(problem), problem.inputs[0].dtype, profile),
+    plan: (problem, profile) => {
+      const { dtype } = problem.inputs[0];
+      return gatherGpu(ofParts(layout(problem), dtype), partType(dtype), profile);
+    },
   }];
+}
+
+/** Returns the layout of rows whose elements have several parts. */
+export function ofParts(layout: RowLayout, dtype: DType): RowLayout {
+  return { ...layout, inner: partsOf(dtype) * layout.inner };
 }
 
 /** True where the uniform block can hold the layout. */

@@ -13,6 +13,7 @@ import type { DType } from "../../core/dtype.ts";
 import { vec, wordType } from "../../core/gpu_storage.ts";
 import type { MeaningOf, RowParts } from "../../core/meaning.ts";
 import { flatDispatch } from "../dispatches.ts";
+import { partsOf as slotsOf, partType } from "../pointwise/complex_problem.ts";
 import { boundWhole } from "./pieces.ts";
 import { streamProgram } from "./stream.ts";
 
@@ -22,9 +23,12 @@ export function exchangeVariants(
 ): readonly GpuVariant[] {
   return boundWhole([{
     name: way,
+    complex: "too",
     plan: (problem, profile) => {
       const { dtype } = way === "join" ? problem.outputs[0] : problem.inputs[from];
-      return exchange(way, partsOf(problem), dtype, profile, from);
+      const { rows, widths } = partsOf(problem), each = slotsOf(dtype);
+      const own = { rows, widths: widths.map((w) => each * w) };
+      return exchange(way, own, partType(dtype), profile, from);
     },
   }]);
 }

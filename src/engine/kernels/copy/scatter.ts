@@ -17,7 +17,8 @@ import {
 } from "../../../shaders_generated.ts";
 import { flatPlan } from "../dispatches.ts";
 import { throughFloat32 } from "../pointwise/half.ts";
-import { gatherFits } from "./gather.ts";
+import { partType } from "../pointwise/complex_problem.ts";
+import { gatherFits, ofParts } from "./gather.ts";
 import { ontoLayout } from "./gather_layout.ts";
 import { bindable, planPieces } from "./pieces.ts";
 import { SEARCH_PLACES, SEARCH_ROWS } from "../thresholds.ts";
@@ -40,8 +41,12 @@ export function scatterVariants(
     plan: Scatter,
   ): GpuVariant => ({
     name,
-    fits: (p, profile) => isNarrow(p, profile) && fits(layout(p), p.outputs[0].dtype),
-    plan: (p, profile) => plan(layout(p), p.outputs[0].dtype, inputs, profile),
+    complex: "too",
+    fits: (p, profile) => isNarrow(p, profile) && fits(layout(p), partType(p.outputs[0].dtype)),
+    plan: (p, profile) => {
+      const { dtype } = p.outputs[0];
+      return plan(ofParts(layout(p), dtype), partType(dtype), inputs, profile);
+    },
   });
   if (how === "write") return [variant("write", gatherFits, writeGpu)];
   // A search for few rows or few places, else atomic additions, which are of float32 for float16.

@@ -22,6 +22,7 @@ export function streamProgram(init: Omit<ProgramInit, "workgroup">): Program {
 export function valueWord(value: number, dtype: DType): number {
   switch (DTYPES[dtype].kind) {
     case "float":
+    case "complex":
       return f32Bits(value);
     case "bool":
       return value ? 1 : 0;
@@ -29,7 +30,8 @@ export function valueWord(value: number, dtype: DType): number {
   return value >>> 0;
 }
 
-/** Returns WGSL that converts the parameter word `text` to a word of this type. */
+/** Returns WGSL that converts the parameter word `text` to a word of this type; a complex number is real. */
 export function wordOfParam(word: string, text: string): string {
+  if (word === "vec2<u32>") return `${word}(${text}, 0u)`;
   return word === "f16" ? `f16(bitcast<f32>(${text}))` : text;
 }

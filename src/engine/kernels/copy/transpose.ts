@@ -9,6 +9,7 @@ import type { DType } from "../../core/dtype.ts";
 import { shaderProgram } from "../../core/shader.ts";
 import { COPY_TRANSPOSE_BLOCKS, COPY_TRANSPOSE_TILES } from "../../../shaders_generated.ts";
 import { flatPlan } from "../dispatches.ts";
+import { partsOf } from "../pointwise/complex_problem.ts";
 import { mergeAxes, plainAxis } from "./map.ts";
 import { bindsWhole } from "./pieces.ts";
 import { TRANSPOSE_SIDE } from "../thresholds.ts";
@@ -49,8 +50,11 @@ function asTranspose(map: CopyMap): Transpose | null {
 export function transposeVariant({ from, map }: MeaningOf<"copy">): GpuVariant {
   return {
     name: "transpose",
+    complex: "too",
+    // Blocks of four are vectors.
     fits: (problem, profile) =>
-      bindsWhole(problem, profile) && transposeFits(map(problem), profile),
+      bindsWhole(problem, profile) && transposeFits(map(problem), profile) &&
+      (profile.barriers || partsOf(problem.outputs[0].dtype) === 1),
     plan: (problem, profile) => transposeGpu(map(problem), from, problem.outputs[0].dtype, profile),
   };
 }

@@ -9,7 +9,8 @@ import type { DType } from "../../core/dtype.ts";
 import { shaderProgram } from "../../core/shader.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { COPY_MAP } from "../../../shaders_generated.ts";
-import { groupedBy, mayFill, mergeAxes } from "./map.ts";
+import { partsOf, partType } from "../pointwise/complex_problem.ts";
+import { groupedBy, inWords, mayFill, mergeAxes } from "./map.ts";
 import { bindableInPieces, type PiecedSource, piecedSource, planPieces } from "./pieces.ts";
 import { transposeVariant } from "./transpose.ts";
 
@@ -41,6 +42,7 @@ export function copyVariants(meaning: MeaningOf<"copy">): readonly GpuVariant[] 
   const { from, map, fill, transposes } = meaning;
   return [...(transposes ? [transposeVariant(meaning)] : []), {
     name: "copy",
+    complex: "too",
     fits: (problem, profile) =>
       bindableInPieces(problem.inputs[from], 2, profile) && copyFits(map(problem)),
     plan: (problem, profile) =>
@@ -64,15 +66,21 @@ export function copyGpu(
   profile: Profile,
   options: CopyOptions = {},
 ): GpuPlan {
+  const parts = partsOf(dtype), ofParts = mergeAxes(inWords(map, parts));
+  // Runs of complex numbers move as vectors of four parts; one element may fill places as a whole only.
+  if (parts > 1 && options.fill === undefined && groupedBy(4, ofParts)) {
+    const fromCount = parts * (options.fromCount ?? 0);
+    return copyGpu(ofParts, partType(dtype), profile, { ...options, fromCount });
+  }
   const merged = mergeAxes(map);
   const size = merged.axes.reduce((n, a) => n * a.dim, 1);
   if (size === 0) return { dispatches: [] };
   const word = wordType(dtype);
-  const grouped = groupedBy(4, merged);
+  const grouped = parts === 1 ? groupedBy(4, merged) : null;
   const last = merged.axes[merged.axes.length - 1];
   const form: Form = grouped
     ? "vector"
-    : size % 4 !== 0
+    : size % 4 !== 0 || parts > 1
     ? "one"
     : last.dim % 4 === 0 && last.rule === "plain"
     ? "quad"

@@ -17,6 +17,7 @@ import { wgslFunctions } from "../../core/scalar/wgsl_functions.ts";
 import { shaderProgram } from "../../core/shader.ts";
 import { POINTWISE_HALF, SCALAR_WGSL } from "../../../shaders_generated.ts";
 import { ALIGN, planPieces } from "../copy/pieces.ts";
+import { hasComplex } from "./complex_problem.ts";
 import { hasHalf, inFloat32 } from "./half_problem.ts";
 
 /** Returns the variants of an op that this adapter can run on a problem. */
@@ -25,8 +26,10 @@ export function runnableVariants(
   problem: Problem,
   profile: Profile,
 ): readonly GpuVariant[] {
-  if (profile.f16 || !hasHalf(problem)) return variants;
-  return variants.filter((v) => !v.exactDtype).map(throughFloat32);
+  const isComplex = hasComplex(problem);
+  const able = variants.filter(({ complex }) => isComplex ? complex : complex !== "only");
+  if (profile.f16 || !hasHalf(problem)) return able;
+  return able.filter((v) => !v.exactDtype).map(throughFloat32);
 }
 
 /** Wraps a variant so that float16 tensors are copied to float32. */

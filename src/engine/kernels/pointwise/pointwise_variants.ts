@@ -18,6 +18,7 @@ function together(
 ): GpuVariant {
   return {
     name,
+    complex: "too",
     fits: (problem, profile) =>
       problem.inputs.length <= most && pointwiseFits(exprsOf(problem), problem.inputs, profile),
     plan: (problem, profile) =>

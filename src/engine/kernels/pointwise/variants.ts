@@ -101,6 +101,8 @@ function most(
   { words64 }: Profile,
 ): 1 | 4 | 8 {
   if (4 * helperText(exprs) > MOST_HELPERS) return 1;
+  // Two parts are a vector already.
+  if ([...ins.map((i) => i.dtype), ...outs].includes("complex64")) return 1;
   const words = [...ins.map((i) => i.dtype), ...outs].every((t) => gpuBytes(t) === 4);
   return words64 && words && sizeOf(shape) >= WIDE_ELEMENTS ? 8 : 4;
 }

@@ -9,6 +9,7 @@ import { SCAN_LINE, SCAN_TILES, SCAN_TOTALS } from "../../../shaders_generated.t
 import type { Problem } from "../../core/op.ts";
 import type { DType } from "../../core/dtype.ts";
 import type { ScanOp } from "../../core/meaning.ts";
+import { partsOf, partType } from "../pointwise/complex_problem.ts";
 import { describedVariant } from "../copy/pieces.ts";
 import { flatDispatch } from "../dispatches.ts";
 import { type Line, lineIn } from "./layout.ts";
@@ -30,8 +31,10 @@ interface Scan {
 }
 
 function scanOf(op: ScanOp, problem: Problem): Scan {
-  const { inputs: [{ dtype }], attrs: { exclusive, reverse } } = problem;
-  return { op, dtype, type: accType(dtype), exclusive, reverse, line: lineIn(problem, 1) };
+  const { inputs: [{ dtype: given }], attrs: { exclusive, reverse } } = problem;
+  const { inner, ...line } = lineIn(problem, 1), dtype = partType(given);
+  const own = { op, dtype, type: accType(dtype), exclusive, reverse };
+  return { ...own, line: { ...line, inner: partsOf(given) * inner } };
 }
 
 export function scanVariants(op: ScanOp): GpuVariant[] {
@@ -39,7 +42,7 @@ export function scanVariants(op: ScanOp): GpuVariant[] {
     (problem) => scanOf(op, problem),
     ({ line: { outer, length, inner } }) => outer * length * inner,
   );
-  return [
+  const variants = [
     variant(
       "workgroup",
       ({ line: { inner, length } }, { barriers }) => barriers && inner === 1 && length >= 128,
@@ -50,6 +53,8 @@ export function scanVariants(op: ScanOp): GpuVariant[] {
       dispatches: [lineDispatch(scan, scan.line, 1, wholeStep(scan), profile)],
     })),
   ];
+  // The parts of a sum are sums of the parts.
+  return op === "sum" ? variants.map((v) => ({ ...v, complex: "too" as const })) : variants;
 }
 
 function chunksOf({ outer, length, inner }: Line, profile: Profile): number {

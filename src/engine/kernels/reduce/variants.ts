@@ -16,6 +16,8 @@ import {
 import { accType, gpuBytes } from "../../core/gpu_storage.ts";
 import type { Problem } from "../../core/op.ts";
 import { sizeOf } from "../../core/shape.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { hasComplex, inParts } from "../pointwise/complex_problem.ts";
 import { printEpilogue } from "../matmul/epilogue.ts";
 import type { Epilogue } from "../../core/fusion.ts";
 import type { ReduceMeaning, ReduceOp } from "../../core/meaning.ts";
@@ -70,7 +72,11 @@ const SINGLE: Wide = { axis: "none", width: 1 };
 
 /** Returns variants for one reduction: the adapter's preference, and each kind of kernel by itself. */
 export function reduceVariants(reduction: ReduceMeaning): GpuVariant[] {
-  const { op } = reduction, taskOf = reduceTask(reduction);
+  const { op } = reduction, makeTask = reduceTask(reduction);
+  const taskOf = (problem: Problem): ReduceTask | null => {
+    const own = hasComplex(problem) ? ofParts(reduction, problem) : problem;
+    return own && makeTask(own);
+  };
   const fits = (problem: Problem, profile: Profile): boolean => {
     const task = taskOf(problem);
     if (task === null || !gpuFits(problem, profile)) return false;
@@ -82,15 +88,30 @@ export function reduceVariants(reduction: ReduceMeaning): GpuVariant[] {
   return [
     {
       name: "rows",
+      complex: "too",
       fits: (problem, profile) => profile.barriers && fits(problem, profile),
       plan: (problem, profile) => planReduction(taskOf(problem)!, profile, true),
     },
     {
       name: "strided",
+      complex: "too",
       fits,
       plan: (problem, profile) => planReduction(taskOf(problem)!, profile, false),
     },
   ];
+}
+
+/** Returns the reduction of the parts of complex numbers, an innermost axis that stays; null where these do not go apart. */
+function ofParts({ op, term, finish }: ReduceMeaning, problem: Problem): Problem | null {
+  const { inputs: [x, axes], hosts: [, given], outputs: [out] } = problem;
+  if (op !== "sum" && op !== "mean" || term || finish || given === undefined) return null;
+  const list = axesOf(given, x.shape.length), shape = [list.length];
+  return {
+    ...problem,
+    inputs: [inParts(x), { ...axes, shape }],
+    hosts: [undefined, new NdArray("int32", shape, Int32Array.from(list))],
+    outputs: [inParts(out)],
+  };
 }
 
 function planReduction(task: ReduceTask, profile: Profile, workgroups: boolean): GpuPlan {

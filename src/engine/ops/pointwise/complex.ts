@@ -1,4 +1,4 @@
-/** Pointwise ops between real and complex tensors. Complex tensors live on the CPU. */
+/** Pointwise ops between real and complex tensors. */
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import { lookupOp, type OpDef } from "../../core/op.ts";

@@ -43,8 +43,6 @@ export function definePointwise(
   const inputs = (init.inputs ?? ["x"]).map((i) => (i.includes(":") ? i : `${i}: T`));
   const output = init.output ?? (inputs.includes("y: T") ? "z: T" : "y: T");
   const typed = [...inputs, output].some((i) => i.endsWith(": T"));
-  // Complex numbers are never on a GPU.
-  const isComplex = init.types === "complex" || init.attrs?.some((a) => a.includes("complex"));
   return defineOp({
     name,
     inputs,
@@ -57,7 +55,6 @@ export function definePointwise(
     ...(init.portable && { portable: init.portable }),
     ...(init.expand === undefined ? {} : { expand: init.expand, portable: "parts" as const }),
     ...pointwiseKernels((args, attrs) => [wantExpr(expr(args, attrs), `the result of ${name}`)]),
-    ...(isComplex ? { gpu: [] } : {}),
   });
 }
 

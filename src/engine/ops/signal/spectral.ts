@@ -131,8 +131,8 @@ function complexInput(input: TensorLike, fn: string): OpInput {
 }
 
 /**
- * Discrete Fourier transform along the last axis, any length. complex64 or complex128, each computed in its own precision, on the CPU.
- * TensorFlow op `FFT`.
+ * Discrete Fourier transform along the last axis, any length. complex64 or complex128, each computed in its own precision; on WebGPU
+ * complex64 whose length has no prime factor above 1,024. TensorFlow op `FFT`.
  * Throws `TypeError` for tensors that are not complex, `ValueError` for scalars.
  *
  * @example

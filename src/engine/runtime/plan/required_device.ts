@@ -1,7 +1,7 @@
 /** Device constraints of nodes: requested devices, and what devices can run. */
 import type { Device } from "../../core/device.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
-import { runsOnDevices } from "../../core/op.ts";
+import { runsOnComplex, runsOnDevices } from "../../core/op.ts";
 import { type IrGraph, type IrNode, isConstant } from "../../graph/ir.ts";
 import { devicesText, gpuDevice, isHere, isThisProcess, parseDevice } from "../devices/devices.ts";
 import { type DeviceType, needsHost } from "./place.ts";
@@ -34,6 +34,8 @@ function canRunOnGpu(node: IrNode, gpu: Device): boolean {
       node.outputs.every((v) => v.dtype === "variant" || gpu.supports(v.dtype));
   }
   if (!runsOnDevices(node.def)) return false;
+  const isComplex = [...node.inputs, ...node.outputs].some((v) => v.dtype === "complex64");
+  if (isComplex && !runsOnComplex(node.def)) return false;
   return node.inputs.every((v, i) => needsHost(node, i) || gpu.supports(v.dtype)) &&
     node.outputs.every((v) => gpu.supports(v.dtype) && v.shape !== undefined);
 }
