@@ -151,7 +151,8 @@ class SocketRequest implements AskedRequest {
     const { promise, resolve, reject } = deferred<ArrayBuffer>();
     message.on("data", (part: Uint8Array) => void parts.push(part));
     message.once("end", () => resolve(concatBytes(parts).buffer));
-    message.once("close", () => reject(left()));
+    // Every request closes at last: an error, and its stack, is made for those alone that have not ended.
+    message.once("close", () => message.readableEnded || reject(left()));
     return promise;
   }
 }
