@@ -187,6 +187,39 @@ testOnDevices("trace().table() adds up count, time and bytes by op", async (devi
   assertEquals(times, times.toSorted((a, b) => b - a));
 });
 
+testOnDevices("profile() counts the kernels of the device that runs them", async (device) => {
+  const x = tf.ones([8, 8]), one = tf.tensor([1], [1], "int32");
+  const both = tf.function((x: tf.Tensor) => tf.matMul(tf.matMul(x, x), x));
+  const unique = tf.function((x: tf.Tensor) => tf.unique(x).values);
+  const v = tf.variable([1, 2]);
+  const table: readonly [string, number, () => unknown][] = [
+    ["one op", 1, () => tf.matMul(x, x)],
+    ["ops one by one", 3, () => [tf.exp(x), tf.sum(x), tf.transpose(x)]],
+    ["a step of two products", 2, () => both(x)],
+    ["a variable", 1, () => v.assignAdd([1, 1])],
+    ["views", 0, () => tf.reshape(x, [64])],
+    ["nothing", 0, () => {}],
+  ];
+  both(x);
+  for (const [name, kernels, fn] of table) {
+    const { cpuKernels, dispatches, result } = await tf.profile(fn);
+    tf.dispose(result);
+    assertEquals([cpuKernels, dispatches], device === "cpu" ? [kernels, 0] : [0, kernels], name);
+  }
+  if (device !== "cpu") return;
+  // Shapes that values decide, dtypes that vectors do not hold, loops without a vector kernel.
+  const rest: readonly (() => unknown)[] = [
+    () => unique(one),
+    () => tf.unique(one),
+    () => tf.add(tf.complex([1], [2]), tf.complex([1], [2])),
+    () => tf.strings.length(tf.tensor(["a"])),
+  ];
+  for (const fn of rest) {
+    const { cpuKernels } = await tf.profile(fn);
+    assert(cpuKernels > 0, String(fn));
+  }
+});
+
 testOnDevices("profile().table() prints the counts", async () => {
   const { result, table } = await tf.profile(() => tf.add([1], 2));
   result.dispose();

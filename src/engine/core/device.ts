@@ -29,6 +29,9 @@ export class DeviceCounters {
   pipelinesCreated = 0;
 }
 
+/** Kernels that the CPU has run so far in the process. */
+export const kernelTotal = { count: 0 };
+
 /** A kernel chosen, planned and compiled for one problem; may be run many times. */
 export interface PreparedKernel {
   /** Variant name, for profiles and tests. */

@@ -2,7 +2,6 @@
  * The CPU device. Tensors of the dtypes that vector code knows live in one WebAssembly memory, where kernels made at run time
  * work on them; other dtypes are JavaScript arrays, and ops without a vector kernel run their own loops on views.
  */
-import type { LevelMatrix } from "../../core/arrays/level_matrix.ts";
 import { castArray, isAssignable } from "../../core/convert.ts";
 import {
   type BufferRead,
@@ -10,6 +9,7 @@ import {
   type DeviceBuffer,
   DeviceCounters,
   type HostElements,
+  kernelTotal,
   kernelTrace,
   type PreparedKernel,
   type TransferCost,
@@ -30,6 +30,7 @@ import { sizeOf } from "../../core/shape.ts";
 import { type ConcreteSpec, isConcreteSpec, problemText } from "../../core/tensor_spec.ts";
 import { CompileRefused, Engine } from "./engine.ts";
 import type { FastRun } from "./fast.ts";
+import { byteLength, fastPrepared } from "./fast_prepared.ts";
 import type { Heap, Pointer } from "./heap.ts";
 import { cpuKernels, prepareFast } from "./kernel_table.ts";
 
@@ -165,6 +166,7 @@ export class CpuDevice implements Device {
     inputs: readonly (DeviceBuffer | undefined)[],
     outputs: readonly DeviceBuffer[],
   ): void {
+    kernelTotal.count++;
     const outs = problem.outputs.map((spec, i) => this.#view(outputs[i], spec));
     const made = cpu(this.#views(problem, inputs), outs, problem);
     // An op whose shapes depend on values returns its results, also where their shapes are known.
@@ -176,9 +178,10 @@ export class CpuDevice implements Device {
     return {
       name: "loops",
       run: () => [],
-      dynamic: (
-        inputs,
-      ) => [...cpu(this.#views(problem, inputs), [], problem) as readonly NdArray[]],
+      dynamic: (inputs) => {
+        kernelTotal.count++;
+        return [...cpu(this.#views(problem, inputs), [], problem) as readonly NdArray[]];
+      },
     };
   }
 
@@ -303,59 +306,6 @@ function makeEngine(): Engine | null {
   }
 }
 
-/** Wraps a vector kernel, and the variant for a packed input. */
-function fastPrepared(heap: Heap, fast: FastRun, problem: Problem): PreparedKernel {
-  const name = "simd", run = runFast(heap, fast, problem), { form, onto } = fast;
-  if (form === undefined) {
-    if (onto === undefined) return { name, run };
-    const runOnto = (inputs: readonly (DeviceBuffer | undefined)[]): void =>
-      fast([inputs[onto] as Pointer], inputs as readonly Pointer[]);
-    return { name, run, onto: { input: onto, run: runOnto } };
-  }
-  const { input, key, bytes, differs, levels } = form;
-  const make = (buffer: DeviceBuffer): Pointer => {
-    const packed = heap.alloc(bytes);
-    form.pack(packed, buffer as Pointer);
-    return packed;
-  };
-  const specOf = (bytes: number): ConcreteSpec => ({ dtype: "float32", shape: [bytes / 4] });
-  const packedRun = runFast(heap, form.run, problem), spec = specOf(bytes);
-  const ofLevels = levels && {
-    key: levels.key,
-    spec: specOf(levels.bytes),
-    make(matrix: LevelMatrix): Pointer {
-      const packed = heap.alloc(levels.bytes);
-      levels.pack(packed, matrix);
-      return packed;
-    },
-    run: runFast(heap, levels.run, problem),
-  };
-  return { name, run, form: { input, key, spec, make, run: packedRun, differs, ofLevels } };
-}
-
-/** Runs the kernel between allocation and return; specialized for the common case of one output. */
-function runFast(
-  heap: Heap,
-  fast: FastRun,
-  { outputs }: Problem,
-): (inputs: readonly DeviceBuffer[]) => DeviceBuffer[] {
-  const bytes = outputs.map(byteLength);
-  const run = (outs: Pointer[], inputs: readonly DeviceBuffer[]): Pointer[] => {
-    try {
-      fast(outs, inputs as readonly Pointer[]);
-    } catch (e) {
-      outs.forEach((p, i) => heap.free(p, bytes[i]));
-      throw e;
-    }
-    return outs;
-  };
-  if (outputs.length === 1) {
-    const [only] = bytes;
-    return (inputs) => run([heap.alloc(only)], inputs);
-  }
-  return (inputs) => run(heap.allocAll(bytes), inputs);
-}
-
 /** Number of entries in a host array. */
 function lengthOf({ dtype, shape }: ConcreteSpec): number {
   return sizeOf(shape) * DTYPES[dtype].slots;
@@ -370,10 +320,6 @@ function firstOf(data: HostData, spec: ConcreteSpec): HostData {
 
 function inHeap(spec: ConcreteSpec): boolean {
   return IN_HEAP.has(spec.dtype);
-}
-
-function byteLength(spec: ConcreteSpec): number {
-  return sizeOf(spec.shape) * DTYPES[spec.dtype].bytes;
 }
 
 /** Dtypes whose elements are in the heap's own views. */

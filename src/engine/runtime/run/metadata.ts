@@ -1,10 +1,12 @@
-/** Counts of a run: dispatches, readbacks, bytes, calls of script bodies. */
+/** Counts of a run: kernels of the CPU, dispatches, readbacks, bytes, calls of script bodies. */
 import { wantFunction } from "../../core/arguments.ts";
-import { DeviceCounters } from "../../core/device.ts";
+import { DeviceCounters, kernelTotal } from "../../core/device.ts";
 import { gpuDevice } from "../devices/devices.ts";
 
 /** Counts of one run or one profiled function. */
 export interface RunMetadata extends DeviceCounters {
+  /** Kernels run on the CPU. */
+  cpuKernels: number;
   /** Script bodies called. */
   hostCalls: number;
 }
@@ -13,7 +15,11 @@ export interface RunMetadata extends DeviceCounters {
 export const hostCallTotal = { count: 0 };
 
 export function snapshotCounters(): RunMetadata {
-  return { ...(gpuDevice()?.counters ?? new DeviceCounters()), hostCalls: hostCallTotal.count };
+  return {
+    cpuKernels: kernelTotal.count,
+    ...(gpuDevice()?.counters ?? new DeviceCounters()),
+    hostCalls: hostCallTotal.count,
+  };
 }
 
 /** Returns the counts since `before`. */
@@ -28,7 +34,7 @@ function countsSince(before: RunMetadata): RunMetadata {
  * several runs may be submitted together; the submitting run counts the submission.
  */
 export class RunCounter {
-  readonly total: RunMetadata = { ...new DeviceCounters(), hostCalls: 0 };
+  readonly total: RunMetadata = { cpuKernels: 0, ...new DeviceCounters(), hostCalls: 0 };
   #isCounting = false;
 
   /** Runs code that works for the run. */
@@ -57,7 +63,8 @@ export interface ProfileInfo<T> extends RunMetadata {
 }
 
 /**
- * Counts the device work of `fn`.
+ * Counts the work of `fn`: kernels of the CPU, dispatches, readbacks and bytes of the GPU, calls of script bodies. Results that were asked
+ * for before are none of it. {@linkcode trace} has times by op. Rejects with the error of `fn`.
  *
  * @example
  * ```ts
@@ -65,7 +72,8 @@ export interface ProfileInfo<T> extends RunMetadata {
  * import { assertEquals } from "@std/assert";
  * const p = await tf.profile(() => tf.add(1, 2));
  * assertEquals(p.result.item(), 3);
- * console.log(p.dispatches, p.readbacks);
+ * assertEquals(p.cpuKernels + p.dispatches, 1);
+ * console.log(p.table()); // cpuKernels…
  * ```
  */
 export async function profile<T>(fn: () => T | Promise<T>): Promise<ProfileInfo<T>> {
