@@ -121,3 +121,79 @@ Deno.test("csv() names what is wrong with columnConfigs and with their rows", as
   const named = data.csv(new Blob(["a,b\n"]), { columnNames: ["a"], columnConfigs: {} });
   await fails(named.toArray(), "it has 2 columns, columnNames 1");
 });
+
+const spaced = 'x  y\tkind\n  1 2   a\n3\t\t4 "b ""c"" d"  \n\n5 6 "e\n f" \n';
+
+Deno.test("csv() splits at runs of spaces and tabs with delimWhitespace", async () => {
+  const rows = (text: string, more = {}) =>
+    Array.fromAsync(
+      data.csv(new Blob([text]), {
+        columnConfigs: { x: {}, y: { dtype: "int32" }, kind: { dtype: "string" } },
+        configuredColumnsOnly: true,
+        delimWhitespace: true,
+        ...more,
+      }).asNumpyIterator(),
+      ({ x, y, kind }) => [x.item(), y.item(), kind.text()],
+    );
+  assertEquals(await rows(spaced), [[1, 2, "a"], [3, 4, 'b "c" d'], [5, 6, "e\n f"]]);
+  const { InvalidArgumentError } = tf.errors;
+  await assertRejects(() => rows("x y kind\n1 2\n"), InvalidArgumentError, "the row is too short");
+  await assertRejects(() => rows('x y kind\n1 2 "a"b\n'), InvalidArgumentError, "Quote inside");
+  await assertRejects(() => rows('x y kind\n1 2 a"b\n'), InvalidArgumentError, "Unquoted fields");
+  assertThrows(() => void rows("", { delimiter: " " }), tf.ValueError, "exclude each other");
+});
+
+Deno.test("columnNames() reads the first line, or takes those that are given", async () => {
+  const file = new Blob(['\ufeffname,"the, age",town\nAnn,31,Ulm\n']), other = new Blob(["z\n"]);
+  const { csv } = data;
+  const columns = { town: "string", name: "string" } as const;
+  const columnNames = ["a", "b", "c"];
+  const configs = { columnConfigs: { town: {}, name: {} }, configuredColumnsOnly: true } as const;
+  const folder = await Deno.makeTempDir(), path = `${folder}/rows.csv`;
+  await Deno.writeTextFile(path, "p,q\n1,2\n");
+  const table: readonly [string, () => Promise<string[]>, readonly string[]][] = [
+    ["named columns", () => csv(file, { columns }).columnNames(), ["name", "the, age", "town"]],
+    ["the first of files", () => csv([file, other], { columns }).columnNames(), [
+      ...["name", "the, age", "town"],
+    ]],
+    ["columns in order", () => csv(other, { columns: ["string"], header: true }).columnNames(), [
+      "z",
+    ]],
+    ["configured ones", () => csv(file, configs).columnNames(), ["town", "name"]],
+    [
+      "given names",
+      () => csv(file, { columnNames, columnConfigs: { a: {} } }).columnNames(),
+      columnNames,
+    ],
+    ["a path", () => csv(path, { columns: { p: "int32" } }).columnNames(), ["p", "q"]],
+    [
+      "a dataset of paths",
+      () => csv(data.listFiles(`${folder}/*.csv`), { columns: { p: "int32" } }).columnNames(),
+      ["p", "q"],
+    ],
+    ["an empty file", () => csv(new Blob([]), { columns }).columnNames(), []],
+    [
+      "a compressed file",
+      async () => {
+        const gzip = other.stream().pipeThrough(new CompressionStream("gzip"));
+        const bytes = new Uint8Array(await new Response(gzip).arrayBuffer());
+        return csv(bytes, { columns, compression: "GZIP" }).columnNames();
+      },
+      ["z"],
+    ],
+  ];
+  for (const [name, names, wanted] of table) assertEquals(await names(), wanted, name);
+  // A stage over rows is a dataset as any other, and columnNames() reads no element away.
+  const rows = csv(path, { columns: { p: "int32" } });
+  await rows.columnNames();
+  assertEquals(await Array.fromAsync(rows.take(1).asNumpyIterator(), ({ p }) => p.item()), [1]);
+  assertEquals("columnNames" in rows.take(1), false);
+  const none = csv(other, { columns: ["string"] });
+  await assertRejects(() => none.columnNames(), tf.ValueError, "no line of names");
+  await assertRejects(() => csv([], { columns }).columnNames(), tf.ValueError, "there are none");
+  await assertRejects(
+    () => csv(`${folder}/none.csv`, { columns }).columnNames(),
+    tf.errors.NotFoundError,
+  );
+  await Deno.remove(folder, { recursive: true });
+});

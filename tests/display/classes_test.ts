@@ -104,6 +104,10 @@ const SHOWN: Readonly<Record<string, readonly [make: () => unknown, text: string
     return f;
   }, "<tf.ForwardAccumulator of 2 primals>"],
   "a dataset": [() => tf.data.range(4).batch(2), "<BatchDataset:… elementSpec=[int32[?]]>"],
+  "rows of CSV": [
+    () => tf.data.csv(new Blob(["a\n1\n"]), { columns: { a: "int32" } }),
+    "<CSVDataset:… elementSpec=[int32[]]>",
+  ],
   "a pass of a dataset": [
     () => tf.data.range(4).iterator(),
     "<tf.data.DatasetIterator: 0 elements>",

@@ -295,12 +295,18 @@ export const DTYPE_GROUPS: Readonly<Record<string, readonly DType[]>> = {
 /** Numbers, the narrowest first. */
 const RANK = Object.values(DTYPES).filter((d) => d.bytes > 0).map((d) => d.name);
 
-/** Promotes two dtypes as TensorFlow.js does: the wider one of bool < int < float < complex. */
-export function promote(a: DType, b: DType): DType {
+/** The wider one of two dtypes, bool < int < float < complex, as in TensorFlow.js; null where neither holds the other. */
+export function widerDType(a: DType, b: DType): DType | null {
   if (a === b) return a;
   const i = RANK.indexOf(a), j = RANK.indexOf(b);
-  if (i < 0 || j < 0) throw new TypeError(`Cannot upcast ${a} with ${b}`);
-  return RANK[Math.max(i, j)];
+  return i < 0 || j < 0 ? null : RANK[Math.max(i, j)];
+}
+
+/** {@linkcode widerDType}. Throws `TypeError` where there is none. */
+export function promote(a: DType, b: DType): DType {
+  const wider = widerDType(a, b);
+  if (wider === null) throw new TypeError(`Cannot upcast ${a} with ${b}`);
+  return wider;
 }
 
 /** Dtypes by the classes of their typed arrays. */

@@ -1,7 +1,7 @@
 /** Converts arguments to inputs of `apply`: tensors stay, variables are read, JavaScript values become literals. */
 import { wrongArgument } from "../core/arguments.ts";
 import { apply1, currentInterpreter, disposes, type OpInput } from "../core/apply.ts";
-import { type DType, DTYPES, isInRange, isInteger, promote } from "../core/dtype.ts";
+import { type DType, DTYPES, isInRange, isInteger, widerDType } from "../core/dtype.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { CompositeTensor, type Operand } from "../core/composite.ts";
 import { toNdArray } from "../core/convert.ts";
@@ -148,7 +148,14 @@ export function toMatchingInputs(
   const x = toOperand(a, b, { arg: names[0], fn });
   const y = toOperand(b, a, { arg: names[1], fn });
   if (x.dtype === y.dtype) return [x, y];
-  const t = promote(x.dtype, y.dtype);
+  const t = widerDType(x.dtype, y.dtype);
+  if (t === null) {
+    throw new TypeError(
+      `Cannot use ${x.dtype} as ${names[0]} of ${fn} with ${y.dtype} as ${
+        names[1]
+      }: neither holds the other's values`,
+    );
+  }
   return [castInput(x, t), castInput(y, t)];
 }
 

@@ -24,11 +24,13 @@ import {
   type FileOptions,
   type Files,
   filesSource,
+  firstFile,
   lineKind,
   LineReader,
   scalarString,
 } from "./files.ts";
 import { declaredElement } from "../generator.ts";
+import { type Delimiter, plainFields, QuotedRow, WHITESPACE } from "./csv_row.ts";
 import { type Column, configured, type CsvConfig } from "./csv_config.ts";
 import { Failure, type Outcome, outcomeOf, type Source, type State } from "../source.ts";
 
@@ -78,21 +80,37 @@ function columnOf(given: CsvColumn, key: string | number): Column {
   return { dtype: asDType(dtype), missing: missing === undefined ? null : String(missing), key };
 }
 
+/** The rows of CSV files, and the names of their columns. */
+export interface CsvRows {
+  readonly source: Source;
+  readonly columnNames: () => Promise<string[]>;
+}
+
 /** Reads the rows of CSV files. */
-export function csvSource(files: Files, options: CsvOptions | CsvConfig): Source {
+export function csvRows(files: Files, options: CsvOptions | CsvConfig): CsvRows {
   if (isPlainObject(options) && "columnConfigs" in options) {
     const { columns, structure, names } = configured(options as CsvConfig);
-    const { hasHeader: header = true, delimiter = "," } = options as CsvConfig;
+    const { hasHeader: header = true, delimiter = ",", columnConfigs } = options as CsvConfig;
+    const { delimWhitespace: isSpaced = false, configuredColumnsOnly: onlyConfigured } =
+      options as CsvConfig;
     checkDelimiter("delimiter", delimiter);
-    return rowsSource(files, options, structure, { ...PLAIN, columns, names, header, delimiter });
+    const format: CsvFormat = {
+      ...PLAIN,
+      columns,
+      names,
+      header,
+      delimiter: isSpaced ? WHITESPACE : delimiter,
+    };
+    const known = onlyConfigured ? Object.keys(columnConfigs) : names!;
+    return rowsOf(files, { options, structure, format, known });
   }
-  return listedSource(files, options as CsvOptions);
+  return listedRows(files, options as CsvOptions);
 }
 
 /** Parts of a format that configurations do not change. */
 const PLAIN = { names: null, useQuoteDelim: true, naValue: "" };
 
-function listedSource(files: Files, options: CsvOptions): Source {
+function listedRows(files: Files, options: CsvOptions): CsvRows {
   if (options === undefined) {
     throw new TypeError(
       'Cannot read csv without options: wanted columns, as in { columns: { label: "int32", text: "string" } }',
@@ -129,7 +147,7 @@ function listedSource(files: Files, options: CsvOptions): Source {
     ? columns.map(() => 0)
     : Object.fromEntries(Object.keys(given).map((name) => [name, 0]));
   const format = { names: null, columns, header, delimiter: fieldDelim, useQuoteDelim, naValue };
-  return rowsSource(files, options, structure, format);
+  return rowsOf(files, { options, structure, format, known: null });
 }
 
 /** Throws `ValueError` for a separator of fields that is none. */
@@ -140,12 +158,16 @@ function checkDelimiter(option: string, delimiter: string): void {
   );
 }
 
-function rowsSource(
-  files: Files,
-  options: FileOptions,
-  structure: object,
-  format: CsvFormat,
-): Source {
+/** Rows as they are asked for. */
+interface AskedRows {
+  readonly options: FileOptions;
+  readonly structure: object;
+  readonly format: CsvFormat;
+  /** Names of the columns, where no file has to be read for them. */
+  readonly known: readonly string[] | null;
+}
+
+function rowsOf(files: Files, { options, structure, format, known }: AskedRows): CsvRows {
   const kind: FileKind = {
     kind: "CSV",
     specs: format.columns.map(({ dtype }) => TensorSpec([], dtype)),
@@ -155,14 +177,27 @@ function rowsSource(
       return new CsvReader(new LineReader(file, options.compression, lines), format, order);
     },
   };
-  return filesSource(files, kind, options);
+  const columnNames = async (): Promise<string[]> => {
+    if (known !== null) return [...known];
+    if (!format.header) {
+      throw new ValueError("Cannot tell the columnNames of csv: its files have no line of names");
+    }
+    const lines = new LineReader(await firstFile(files), options.compression, [0, 0]);
+    const reader = new CsvReader(lines, format, null);
+    try {
+      return await reader.names() ?? [];
+    } finally {
+      await reader.close();
+    }
+  };
+  return { source: filesSource(files, kind, options), columnNames };
 }
 
 type CsvState = { readonly lines: [number, number]; readonly order: readonly number[] | null };
 
 interface CsvFormat extends Required<Pick<CsvOptions, "header" | "useQuoteDelim" | "naValue">> {
   readonly columns: readonly Column[];
-  readonly delimiter: string;
+  readonly delimiter: Delimiter;
   /** Names of all columns; null for those of the first line. */
   readonly names: readonly string[] | null;
 }
@@ -201,10 +236,16 @@ class CsvReader {
     }
   }
 
-  async #readHeader(): Promise<number[]> {
-    const read = this.#format.header ? await this.#row() : null, given = this.#format.names;
+  /** Reads the line of names, which is the first; null for an empty file. */
+  async names(): Promise<string[] | null> {
+    const read = await this.#row();
     // Spreadsheets begin files with a byte order mark.
     if (read) read[0] = read[0].replace(/^\ufeff/, "");
+    return read;
+  }
+
+  async #readHeader(): Promise<number[]> {
+    const read = this.#format.header ? await this.names() : null, given = this.#format.names;
     if (read && given && read.length !== given.length) {
       throw this.#refused(`it has ${read.length} columns, columnNames ${given.length}`);
     }
@@ -227,7 +268,7 @@ class CsvReader {
     if (line === null) return null;
     const text = decodeString(line);
     const { delimiter, useQuoteDelim } = this.#format;
-    if (!useQuoteDelim || !text.includes('"')) return text.split(delimiter);
+    if (!useQuoteDelim || !text.includes('"')) return plainFields(text, delimiter);
     const { place } = this.#lines, row = new QuotedRow(delimiter);
     for (let more: string | null = text; more !== null;) {
       const fault = row.add(more);
@@ -290,56 +331,6 @@ function looseNumberOf(text: string, dtype: DType): number | bigint | boolean | 
   return typeof value === "number" && Number.isFinite(value) && !isBigInt(dtype)
     ? Math.floor(value)
     : null;
-}
-
-/** A row with quotes, split line by line: each line is read once, however many a field spans. */
-class QuotedRow {
-  readonly fields: string[] = [];
-  readonly #delim: string;
-  /** Parts of a quoted field that goes on in the next line; null where none does. */
-  #open: string[] | null = null;
-
-  constructor(delim: string) {
-    this.#delim = delim;
-  }
-
-  get isOpen(): boolean {
-    return this.#open !== null;
-  }
-
-  /** Splits a line. Returns what is wrong with it, or null. */
-  add(text: string): string | null {
-    this.#open?.push("\n");
-    for (let at = 0;;) {
-      if (this.#open === null && text[at] !== '"') {
-        const end = text.indexOf(this.#delim, at);
-        const field = end < 0 ? text.slice(at) : text.slice(at, end);
-        if (field.includes('"')) return "Unquoted fields cannot have quotes inside";
-        this.fields.push(field);
-        if (end < 0) return null;
-        at = end + 1;
-        continue;
-      }
-      if (this.#open === null) at++;
-      const parts: string[] = this.#open ??= [];
-      for (;;) {
-        const end = text.indexOf('"', at);
-        parts.push(end < 0 ? text.slice(at) : text.slice(at, end));
-        if (end < 0) return null;
-        at = end + 1;
-        if (text[at] !== '"') break;
-        parts.push('"');
-        at++;
-      }
-      this.fields.push(parts.join(""));
-      this.#open = null;
-      if (at === text.length) return null;
-      if (text[at] !== this.#delim) {
-        return "Quote inside a string has to be escaped by another quote";
-      }
-      at++;
-    }
-  }
 }
 
 /** Options of {@linkcode jsonl}. */

@@ -32,6 +32,8 @@ export interface CsvConfig extends FileOptions {
   readonly hasHeader?: boolean;
   /** The separator of fields. Default a comma. */
   readonly delimiter?: string;
+  /** True: spaces and tabs separate fields, however many; `delimiter` is not given then. Default false. */
+  readonly delimWhitespace?: boolean;
 }
 
 /** Names of labels, and of the other columns that have a configuration. */
@@ -61,6 +63,7 @@ const checkConfig = argumentsCheck<CsvConfig>("csv", {
   columnNames: true,
   hasHeader: true,
   delimiter: true,
+  delimWhitespace: true,
   ...FILE_OPTIONS,
 });
 
@@ -95,6 +98,9 @@ export interface Configured {
 export function configured(config: CsvConfig): Configured {
   checkConfig(config);
   const { columnConfigs, configuredColumnsOnly = false, columnNames, hasHeader = true } = config;
+  if (config.delimWhitespace === true && config.delimiter !== undefined) {
+    throw new ValueError("Cannot read csv: delimiter and delimWhitespace exclude each other");
+  }
   if (!isPlainObject(columnConfigs)) {
     throw new TypeError(
       `Cannot read csv: columnConfigs must be an object of columns by name, received ${

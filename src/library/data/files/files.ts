@@ -16,6 +16,7 @@ import { RecordReader } from "../../io/tf_record.ts";
 import type { Dataset } from "../dataset.ts";
 import type { Element, ElementType } from "../element.ts";
 import { cycleSource } from "../flat_map.ts";
+import { wholePass } from "../iterator.ts";
 import { slicesSource, tensorsSource } from "../sources.ts";
 import {
   checkCount,
@@ -30,6 +31,7 @@ import {
   type State,
 } from "../source.ts";
 import { stageOver } from "../stage.ts";
+import { ValueError } from "../../../engine/core/errors.ts";
 import { TypeError } from "../../../engine/core/throwing/builtin_errors.ts";
 
 /** Files to read: one or more paths, URLs, blobs or arrays of bytes, or a tensor or dataset of paths. */
@@ -161,6 +163,19 @@ export function filesSource(
     open: (name, place) => (state) =>
       readSource(namesSource([name]), kind, find).open(place, state),
   });
+}
+
+/** Finds the first of the files. Rejects with `ValueError` where there are none. */
+export async function firstFile(files: Files): Promise<ByteSource> {
+  const { source, find } = namesOf(files), names = source.open(wholePass());
+  try {
+    const item = await names.next();
+    if (item instanceof Failure) throw item.error;
+    if (item !== null) return find(decodeString(item[0].data[0] as Uint8Array));
+    throw new ValueError("Cannot read files: there are none");
+  } finally {
+    await names.close();
+  }
 }
 
 type ReadState = {

@@ -5,7 +5,7 @@ import type { Tout } from "../../../engine/script/tout.ts";
 import { Dataset } from "../dataset.ts";
 import type { TensorsOfSpec } from "../element.ts";
 import { shuffleSource } from "../shuffle.ts";
-import { type CsvOptions, csvSource, type JsonlOptions, jsonlSource } from "./csv.ts";
+import { type CsvOptions, type CsvRows, csvRows, type JsonlOptions, jsonlSource } from "./csv.ts";
 import type { ConfiguredRow, CsvConfig } from "./csv_config.ts";
 import {
   contentsSource,
@@ -111,6 +111,33 @@ export function tfrecord(files: Files, options: FileOptions = {}): Dataset<Tenso
   return new Dataset<Tensor>(recordsSource(files, options));
 }
 
+/** The rows of CSV files, of {@linkcode csv}: a dataset that knows the names of its columns. */
+export class CsvDataset<E> extends Dataset<E> {
+  readonly #names: () => Promise<string[]>;
+
+  /** @internal */
+  constructor({ source, columnNames }: CsvRows) {
+    super(source);
+    this.#names = columnNames;
+  }
+
+  /**
+   * The names of all columns in their order: of the first line of the first file, or of the option `columnNames`; with `configuredColumnsOnly`
+   * those of `columnConfigs`. Rejects with `ValueError` where files have no line of names. Follows TensorFlow.js `CSVDataset.columnNames`.
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * import { assertEquals } from "@std/assert";
+   * const rows = tf.data.csv(new Blob(["name,age\nAnn,31\n"]), { columns: { age: "int32" } });
+   * assertEquals(await rows.columnNames(), ["name", "age"]);
+   * ```
+   */
+  columnNames(): Promise<string[]> {
+    return this.#names();
+  }
+}
+
 /** The element of rows with these columns. */
 export type CsvElement<C> = { readonly [K in keyof C]: Tensor };
 
@@ -132,7 +159,7 @@ export type CsvElement<C> = { readonly [K in keyof C]: Tensor };
 export function csv<const O extends CsvOptions>(
   files: Files,
   options: O,
-): Dataset<CsvElement<O["columns"]>>;
+): CsvDataset<CsvElement<O["columns"]>>;
 /**
  * The rows of CSV files by TensorFlow.js' options: `columnConfigs` says what columns are, and labels stand apart, as in `{ xs, ys }`.
  * Each element is a tensor, so a column has one dtype: float32, unless its configuration or its default says otherwise.
@@ -153,9 +180,9 @@ export function csv<const O extends CsvOptions>(
 export function csv<const O extends CsvConfig>(
   files: Files,
   options: O,
-): Dataset<ConfiguredRow<O>>;
+): CsvDataset<ConfiguredRow<O>>;
 export function csv(files: Files, options: CsvOptions | CsvConfig): unknown {
-  return new Dataset(csvSource(files, options));
+  return new CsvDataset(csvRows(files, options));
 }
 
 /**
