@@ -10,6 +10,7 @@ import { shortText, Tensor } from "../../engine/core/tensor.ts";
 import { scopeDevice } from "../../engine/runtime/devices/devices.ts";
 import { constantTensor } from "../../engine/runtime/eager/eager.ts";
 import { AdoptedStorage } from "../../engine/runtime/eager/gpu_memory.ts";
+import { imag, real } from "../../engine/ops/pointwise/complex.ts";
 import { asEager, EagerTensor } from "../../engine/runtime/eager/tensor.ts";
 import { sharedBackend } from "./share_device.ts";
 import type { SharedBackend, TfjsTensor } from "./shared_backend.ts";
@@ -106,7 +107,21 @@ function lend(x: EagerTensor): TfjsTensor | null {
   if (backend === null || tfjs.backend() !== backend || x.size === 0) return null;
   const dataId = storage instanceof TfjsStorage ? storage.dataIdOn(backend) : null;
   if (dataId !== null) return handleOn(backend, dataId, staticShape, dtype);
-  return storage.device === backend.weft ? backend.lend(storage, staticShape, dtype) : null;
+  if (storage.device !== backend.weft) return null;
+  return dtype === "complex64" ? lendParts(x, backend) : backend.lend(storage, staticShape, dtype);
+}
+
+/** Shares the parts of complex numbers: TensorFlow.js keeps them apart. */
+function lendParts(x: EagerTensor, backend: SharedBackend): TfjsTensor {
+  const parts = [real(x), imag(x)] as EagerTensor[];
+  try {
+    return tfjs.tidy(() => {
+      const [re, im] = parts.map((p) => backend.lend(p.storage, p.staticShape, p.dtype));
+      return tfjs.complex(re, im);
+    });
+  } finally {
+    for (const part of parts) part.dispose();
+  }
 }
 
 /** Makes one more tensor of TensorFlow.js on data it has. */
