@@ -73,4 +73,20 @@ export const IMAGE_ROWS: readonly Row[] = [
     return () => tf.image.cropAndResize(x, boxes, of, [96, 96]);
   }),
   unaryCase("rfft", [64, 1024], (tf, x) => tf.tidy(() => tf.real(tf.spectral.rfft(x)))),
+  cases("complex", [[512, 512], [512, 512]], (tf, re, im) =>
+    tf.tidy(() => {
+      const z = tf.complex(re, im);
+      return tf.abs(tf.add(tf.mul(z, z), z));
+    })),
+  unaryCase(
+    "spectrogram",
+    [16_000],
+    (tf, x) => tf.tidy(() => tf.abs(tf.signal.stft(x as never, 400, 160, 512))),
+  ),
+  cases(
+    "mel",
+    [[16_000], [257, 40]],
+    (tf, x, weights) =>
+      tf.tidy(() => tf.matMul(tf.abs(tf.signal.stft(x, 400, 160, 512)), tf.abs(weights))),
+  ),
 ];
