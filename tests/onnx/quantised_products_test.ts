@@ -2,6 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import * as tf from "@weft/weft";
 import { loadOnnx } from "@weft/weft/onnx";
+import { largestColumn } from "../../src/onnx/ops/quantised/magnitudes.ts";
 import { testOnDevices } from "../devices.ts";
 import { floats, model, node, tensor, value } from "./make_model.ts";
 
@@ -179,3 +180,21 @@ for (const { c, n, size, group, pads, h, b, bz, open } of CONVOLUTIONS) {
     },
   );
 }
+
+Deno.test("the largest sum of a column's magnitudes is exact for any zero point and extent", () => {
+  for (const [rows, columns] of [[1, 4], [511, 8], [512, 8], [1100, 12], [7, 5], [600, 7]]) {
+    for (const dtype of ["int8", "uint8"] as const) {
+      for (const zeros of [[0], [128], [-128], [3], Array.from({ length: columns }, (_, j) => j)]) {
+        // A part of a matrix may begin at any byte; its first column has the largest magnitudes that there are.
+        const whole = levels(dtype, 3 + rows * columns, 5), least = dtype === "int8" ? -128 : 0;
+        for (let at = 0; at < whole.length; at += columns) whole[at] = least;
+        for (const from of [0, 3]) {
+          const part = whole.subarray(from, from + rows * columns);
+          const sums = new Array<number>(columns).fill(0);
+          part.forEach((x, i) => sums[i % columns] += Math.abs(x - zeros[i % zeros.length]));
+          assertEquals(largestColumn(part, columns, zeros), Math.max(...sums));
+        }
+      }
+    }
+  }
+});

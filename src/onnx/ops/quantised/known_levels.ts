@@ -6,6 +6,7 @@ import type { Tensor } from "../../../engine/core/tensor.ts";
 import type { NodeCall } from "../../build/node_call.ts";
 import { matMul } from "../products.ts";
 import { put1 } from "../raw.ts";
+import { largestColumn } from "./magnitudes.ts";
 import { weightsLater } from "./weights.ts";
 import * as tf from "../../build/tf.ts";
 
@@ -53,17 +54,8 @@ export class KnownLevels {
   /** The largest sum of magnitudes of a column: bounds sums of products. */
   get most(): number {
     if (this.#most !== null) return this.#most;
-    const { shape: [rows, columns] } = this.#levels, levels = this.#levels.data as Int8Array;
-    // Whole numbers, as long as they hold the sums.
-    const sums = rows < 2 ** 22 ? new Int32Array(columns) : new Float64Array(columns);
-    const zeros = this.#zeros, isOne = zeros.length === 1;
-    const each = Int32Array.from(sums, (_, j) => zeros[isOne ? 0 : j]);
-    for (let row = 0, at = 0; row < rows; row++, at += columns) {
-      for (let j = 0; j < columns; j++) sums[j] += Math.abs(levels[at + j] - each[j]);
-    }
-    let most = 0;
-    for (let j = 0; j < columns; j++) most = Math.max(most, sums[j]);
-    return this.#most = most;
+    const { shape: [, columns], data } = this.#levels;
+    return this.#most = largestColumn(data as Int8Array, columns, this.#zeros);
   }
 
   /** Pieces of rows whose sums of products with levels of 8 bits float32 holds exactly. */
