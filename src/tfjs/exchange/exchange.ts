@@ -1,4 +1,5 @@
 /** toTfjs and fromTfjs: tensors from one library to the other, without a copy where both run on one GPU device. */
+import { apply1 } from "../../engine/core/apply.ts";
 import { wrongArgument } from "../../engine/core/arguments.ts";
 import * as tfjs from "@tensorflow/tfjs-core";
 import { toNdArray } from "../../engine/core/convert.ts";
@@ -6,11 +7,11 @@ import { type DType, isDType } from "../../engine/core/dtype.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { FailedPreconditionError, RuntimeError } from "../../engine/core/errors.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
+import { lookupOp } from "../../engine/core/op.ts";
 import { shortText, Tensor } from "../../engine/core/tensor.ts";
 import { scopeDevice } from "../../engine/runtime/devices/devices.ts";
 import { constantTensor } from "../../engine/runtime/eager/eager.ts";
 import { AdoptedStorage } from "../../engine/runtime/eager/gpu_memory.ts";
-import { imag, real } from "../../engine/ops/pointwise/complex.ts";
 import { asEager, EagerTensor } from "../../engine/runtime/eager/tensor.ts";
 import { sharedBackend } from "./share_device.ts";
 import type { SharedBackend, TfjsTensor } from "./shared_backend.ts";
@@ -113,7 +114,7 @@ function lend(x: EagerTensor): TfjsTensor | null {
 
 /** Shares the parts of complex numbers: TensorFlow.js keeps them apart. */
 function lendParts(x: EagerTensor, backend: SharedBackend): TfjsTensor {
-  const parts = [real(x), imag(x)] as EagerTensor[];
+  const parts = ["Real", "Imag"].map((op) => apply1(lookupOp(op)!, [x]) as EagerTensor);
   try {
     return tfjs.tidy(() => {
       const [re, im] = parts.map((p) => backend.lend(p.storage, p.staticShape, p.dtype));
