@@ -2,6 +2,8 @@
 
 /** Rows whose magnitudes, at most 128 each, two sums of 16 bits in a word hold. */
 const MOST_ROWS = 511;
+/** Levels that are copied at once: they stay in a near cache. */
+const CACHED_BYTES = 2 ** 15;
 const LOW_BITS = 0x01010101, EVEN_BYTES = 0x00ff00ff;
 
 /** Returns the largest sum of a column's magnitudes relative to its zero point: one for all columns, or one for each. */
@@ -12,9 +14,9 @@ export function largestColumn(
 ): number {
   const sums = new Float64Array(columns), isUnsigned = levels instanceof Uint8Array;
   const isMiddle = zeros.every((zero) => zero === (isUnsigned ? 128 : 0));
-  const isWhole = columns % 4 === 0 && levels.byteOffset % 4 === 0;
-  if (isMiddle && isWhole) addWords(levels, columns, isUnsigned ? 0x80808080 | 0 : 0, sums);
-  else addLevels(levels, columns, zeros, sums);
+  if (isMiddle && columns % 4 === 0) {
+    addWords(levels, columns, isUnsigned ? 0x80808080 | 0 : 0, sums);
+  } else addLevels(levels, columns, zeros, sums);
   let most = 0;
   for (let j = 0; j < columns; j++) most = Math.max(most, sums[j]);
   return most;
@@ -43,11 +45,15 @@ function addWords(
   sums: Float64Array,
 ): void {
   const { buffer, byteOffset, length } = levels, width = columns / 4;
-  const words = new Int32Array(buffer as ArrayBuffer, byteOffset, length / 4);
+  const bytes = new Uint8Array(buffer as ArrayBuffer, byteOffset, length);
+  const some = columns * Math.min(MOST_ROWS, Math.ceil(CACHED_BYTES / columns));
+  // Levels of a file may begin at any byte.
+  const copy = new Uint8Array(Math.min(some, length)), words = new Int32Array(copy.buffer);
   const even = new Int32Array(width), odd = new Int32Array(width);
-  for (let from = 0; from < words.length; from += MOST_ROWS * width) {
-    const end = Math.min(words.length, from + MOST_ROWS * width);
-    for (let at = from; at < end; at += width) {
+  for (let from = 0; from < length; from += some) {
+    const part = bytes.subarray(from, from + some);
+    copy.set(part);
+    for (let at = 0; at < part.length / 4; at += width) {
       for (let j = 0; j < width; j++) {
         const word = words[at + j] ^ flip, negative = word >>> 7 & LOW_BITS;
         // Each byte of a negative level is complemented, and one more: no byte carries into the next.
