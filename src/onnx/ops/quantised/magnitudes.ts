@@ -50,18 +50,8 @@ function addWords(
   // Levels of a file may begin at any byte.
   const copy = new Uint8Array(Math.min(some, length)), words = new Int32Array(copy.buffer);
   const even = new Int32Array(width), odd = new Int32Array(width);
-  for (let from = 0; from < length; from += some) {
-    const part = bytes.subarray(from, from + some);
-    copy.set(part);
-    for (let at = 0; at < part.length / 4; at += width) {
-      for (let j = 0; j < width; j++) {
-        const word = words[at + j] ^ flip, negative = word >>> 7 & LOW_BITS;
-        // Each byte of a negative level is complemented, and one more: no byte carries into the next.
-        const size = (word ^ Math.imul(negative, 255)) + negative | 0;
-        even[j] = even[j] + (size & EVEN_BYTES) | 0;
-        odd[j] = odd[j] + (size >>> 8 & EVEN_BYTES) | 0;
-      }
-    }
+  let rows = 0;
+  const flush = (): void => {
     for (let j = 0; j < width; j++) {
       sums[4 * j] += even[j] & 0xffff;
       sums[4 * j + 1] += odd[j] & 0xffff;
@@ -70,5 +60,28 @@ function addWords(
     }
     even.fill(0);
     odd.fill(0);
+    rows = 0;
+  };
+  for (let from = 0; from < length; from += some) {
+    const part = bytes.subarray(from, from + some), own = part.length / columns;
+    if (rows + own > MOST_ROWS) flush();
+    rows += own;
+    copy.set(part);
+    addRows(words.subarray(0, part.length / 4), flip, even, odd);
+  }
+  flush();
+}
+
+/** Adds rows of words to the sums of their even and of their odd bytes. */
+function addRows(words: Int32Array, flip: number, even: Int32Array, odd: Int32Array): void {
+  const width = even.length;
+  for (let at = 0; at < words.length; at += width) {
+    for (let j = 0; j < width; j++) {
+      const word = words[at + j] ^ flip, negative = word >>> 7 & LOW_BITS;
+      // Each byte of a negative level is complemented, and one more: no byte carries into the next.
+      const size = (word ^ Math.imul(negative, 255)) + negative | 0;
+      even[j] = even[j] + (size & EVEN_BYTES) | 0;
+      odd[j] = odd[j] + (size >>> 8 & EVEN_BYTES) | 0;
+    }
   }
 }
