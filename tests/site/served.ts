@@ -83,8 +83,14 @@ export async function textOf(page: Page, id: string, wanted: RegExp): Promise<st
 
 /** Puts a text into a field of programs, or into the editor that took its place. */
 export async function write(page: Page, text: string, id = "code"): Promise<void> {
-  const field = page.locator(`#${id}`);
-  if (await field.isVisible()) return await field.fill(text);
+  // In one turn: the editor may take the field's place between two commands.
+  const inField = await page.locator(`#${id}`).evaluate((area: HTMLTextAreaElement, text) => {
+    if (area.hidden) return false;
+    area.focus();
+    area.value = text;
+    return area.dispatchEvent(new Event("input", { bubbles: true }));
+  }, text);
+  if (inField) return;
   // Pasted: Chromium itself would write styles of its own beside it, which the pages' policy refuses.
   const editor = page.locator(".code-view .cm-content");
   await editor.focus();
