@@ -28,8 +28,9 @@ function wideAttr(value: unknown): unknown {
   if (value === "float16") return accDType(value);
   if (Array.isArray(value)) return value.map(wideAttr);
   if (value === null || typeof value !== "object") return value;
-  if (Object.getPrototypeOf(value) !== Object.prototype) return value;
+  // Expressions have a prototype of their own.
   if ("op" in value && "args" in value) return wideExpr(value as Expr, new Map());
+  if (Object.getPrototypeOf(value) !== Object.prototype) return value;
   return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, wideAttr(v)]));
 }
 
