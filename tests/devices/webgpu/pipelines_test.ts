@@ -25,7 +25,7 @@ testOnGpu(
     const fail = (error: Error): never => {
       throw error;
     };
-    const pipelines = new Pipelines(gpu, counters, params, { fail, unused: 2 });
+    const pipelines = new Pipelines(gpu, counters, params, { batch: () => 0, fail, unused: 2 });
     const programs = [0, 1, 2, 3, 4].map(programOf), held = pipelines.pipeline(programs[0]);
     for (const program of programs) pipelines.pipeline(program);
     assertEquals(pipelines.pipeline(programs[0]), held);

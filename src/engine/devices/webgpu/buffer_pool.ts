@@ -3,6 +3,13 @@ import type { DeviceCounters } from "../../core/device.ts";
 import { type OpError, ResourceExhaustedError } from "../../core/errors.ts";
 import { FreeList, type Listed } from "./free_list.ts";
 
+/** Batches of commands among which some are invalid, from `since` on and before `until`, and the reason. */
+export interface SpoiltBatches {
+  readonly since: number;
+  readonly until: number;
+  readonly fault: OpError;
+}
+
 export interface PooledBuffer extends Listed {
   readonly gpu: GPUBuffer;
   /** Its size: that of the class, not of the request. */
@@ -63,6 +70,7 @@ export class BufferPool {
   readonly #doomed: PooledBuffer[] = [];
   /** Errors of buffers in use without valid contents. */
   readonly #failed = new Map<PooledBuffer, () => OpError>();
+  readonly #spoilt: SpoiltBatches[] = [];
   readonly #onFail: (error: GPUError) => void;
   readonly #most: number;
   readonly #adopted = new WeakMap<GPUBuffer, PooledBuffer>();
@@ -108,7 +116,7 @@ export class BufferPool {
 
   /** Number of buffers in use without valid contents: those that could not be allocated, or whose kernel cannot run. */
   get failed(): number {
-    return this.#failed.size;
+    return this.#failed.size + this.#spoilt.length;
   }
 
   /** Marks a buffer in use as invalid. */
@@ -116,11 +124,23 @@ export class BufferPool {
     if (!buffer.isFree) this.#failed.set(buffer, why);
   }
 
+  /** Marks all that the commands of some batches use as invalid, and lets free buffers go, whose batches say nothing of later contents. */
+  spoilBatches(batches: SpoiltBatches): void {
+    this.#spoilt.push(batches);
+    this.#trim(batches.until, 0);
+  }
+
+  #faultOf({ batch }: PooledBuffer): OpError | undefined {
+    return this.#spoilt.find(({ since, until }) => batch >= since && batch < until)?.fault;
+  }
+
   /** Throws where one of these is invalid: `ResourceExhaustedError` where it could not be allocated. */
   refuse(buffers: readonly (PooledBuffer | undefined)[]): void {
     for (const b of buffers) {
       const why = b && this.#failed.get(b);
       if (why) throw why();
+      const fault = b && this.#faultOf(b);
+      if (fault) throw fault;
     }
   }
 
@@ -243,7 +263,7 @@ export class BufferPool {
    */
   give(buffer: PooledBuffer, batch: number): void {
     this.#usedBytes -= buffer.bytes;
-    if (this.#failed.delete(buffer)) return this.#destroy(buffer);
+    if (this.#failed.delete(buffer) || this.#faultOf(buffer)) return this.#destroy(buffer);
     buffer.isFree = true;
     this.#freeBytes += buffer.bytes;
     const { list } = buffer;

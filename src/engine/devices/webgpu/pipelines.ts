@@ -46,16 +46,26 @@ interface Layout {
   readonly hasParams: boolean;
 }
 
+/** Is told of a program that does not compile, and of the first batch that may hold it, where others' commands are in it. */
+type Fail = (fault: OpError, since: number | null) => void;
+
 const BIND_GROUP_LIMIT = 8192;
 /** Pipelines that are cached though nothing uses them: drivers take from half a megabyte to some megabytes for each. */
 const PIPELINE_LIMIT = 256;
+
+/** A pipeline that may prove invalid. */
+interface Unproven extends Compiled {
+  /** The batch of commands that was recorded when it was made; null where its kernel has batches for itself. */
+  readonly since: number | null;
+}
 
 /** Compiles programs and makes bind groups, with caches. */
 export class Pipelines {
   readonly #device: GPUDevice;
   readonly #counters: DeviceCounters;
   readonly #params: GPUBuffer;
-  readonly #fail: (error: Error) => void;
+  readonly #fail: Fail;
+  readonly #batch: () => number;
   /** Bytes of the largest storage binding. */
   readonly #most: number;
   readonly #pipelines: RecentMap<Program, Pipeline>;
@@ -63,18 +73,19 @@ export class Pipelines {
   readonly #used = new WeakMap<Program, WeakRef<Pipeline>>();
   readonly #layouts = new Map<string, Layout>();
   readonly #groups = new Map<string, GPUBindGroup>();
-  readonly #unproven = new Set<Promise<void>>();
+  readonly #unproven = new Map<Promise<void>, Unproven>();
   #isAhead = false;
   /** Number of programs that did not compile. */
   faults = 0;
 
-  /** `fail` is called for programs that do not compile. `unused`: number of pipelines that are cached without a user. */
+  /** `batch` tells the batch of commands that is recorded. `unused`: number of pipelines that are cached without a user. */
   constructor(
     device: GPUDevice,
     counters: DeviceCounters,
     params: GPUBuffer,
-    { fail, unused = PIPELINE_LIMIT }: {
-      readonly fail: (error: Error) => void;
+    { batch, fail, unused = PIPELINE_LIMIT }: {
+      readonly batch: () => number;
+      readonly fail: Fail;
       readonly unused?: number;
     },
   ) {
@@ -83,6 +94,7 @@ export class Pipelines {
     this.#counters = counters;
     this.#params = params;
     this.#fail = fail;
+    this.#batch = batch;
     this.#most = Math.floor(device.limits.maxStorageBufferBindingSize / 4) * 4;
   }
 
@@ -106,6 +118,7 @@ export class Pipelines {
       compute: { module, entryPoint: "main" },
     };
     const made = new Pipeline(() => this.#device.createComputePipeline(descriptor), layout);
+    const since = op === undefined ? this.#batch() : null;
     // An error of compilation is one of the module, which the scope has.
     const coming = this.#isAhead
       ? this.#device.createComputePipelineAsync(descriptor).then((gpu) => made.came(gpu), () => {})
@@ -116,9 +129,9 @@ export class Pipelines {
       if (error) this.#refuse(made, compileError(program, error.message, op));
       made.isProven = true;
       // A program refused before it ran has been reported.
-      if (error && !known) this.#fail(made.fault!);
+      if (error && !known) this.#fail(made.fault!, since);
     }, () => {}).finally(() => this.#unproven.delete(proof));
-    this.#unproven.add(proof);
+    this.#unproven.set(proof, { pipeline: made, program, since });
     this.#used.set(program, new WeakRef(made));
     return made;
   }
@@ -138,13 +151,31 @@ export class Pipelines {
     compiled: readonly Compiled[],
     op: string,
   ): void {
+    this.#invalid(compiled, op);
+  }
+
+  /** Is {@linkcode Pipelines.prove} for all programs of the library, whose kernels are not proven before they run. */
+  proveAll(): void {
+    if (this.#unproven.size === 0) return;
+    const open = [...this.#unproven.values()].filter(({ since }) => since !== null);
+    try {
+      for (const { pipeline, since } of this.#invalid(open)) this.#fail(pipeline.fault!, since);
+    } catch {
+      // The device is lost, which the read says.
+    }
+  }
+
+  /** Proves pipelines; returns those that are invalid and were not known to be. */
+  #invalid<T extends Compiled>(compiled: readonly T[], op?: string): T[] {
     const open = compiled.filter(({ pipeline }) => !pipeline.isProven);
-    if (open.length === 0) return;
+    if (open.length === 0) return [];
     const valid = provePipelines(this.#device, open.map(({ pipeline }) => pipeline.gpu));
-    open.forEach(({ pipeline, program }, i) => {
-      pipeline.isProven = true;
-      if (!valid[i]) this.#refuse(pipeline, compileError(program, LATER, op));
-    });
+    const invalid = open.filter((_, i) => !valid[i]);
+    for (const { pipeline } of open) pipeline.isProven = true;
+    for (const { pipeline, program } of invalid) {
+      this.#refuse(pipeline, compileError(program, LATER, op));
+    }
+    return invalid;
   }
 
   /** Calls `prepare`, whose programs are compiled in parallel where the platform can, and resolves when they are. */
@@ -160,7 +191,7 @@ export class Pipelines {
 
   /** Resolves when the compilation of all programs has succeeded or failed. */
   async settled(): Promise<void> {
-    await Promise.all(this.#unproven);
+    await Promise.all(this.#unproven.keys());
   }
 
   /** Returns the bind group of these buffers, or of parts of them. */

@@ -6,12 +6,15 @@ import { mappable } from "./readback.ts";
 /** Bytes between two marks. */
 const STRIDE = 8;
 
-/** Tests for each pipeline that commands with it run. Requires a device whose memory can be mapped synchronously. */
+/**
+ * Tests for each pipeline that commands with it run; nothing is proven of a device that is lost. Requires a device whose memory can be mapped
+ * synchronously.
+ */
 export function provePipelines(
   device: GPUDevice,
   pipelines: readonly GPUComputePipeline[],
 ): boolean[] {
-  const size = STRIDE * pipelines.length;
+  const size = STRIDE * (pipelines.length + 1);
   const mark = device.createBuffer({
     size: STRIDE,
     usage: GPUBufferUsage.COPY_SRC,
@@ -21,9 +24,10 @@ export function provePipelines(
   mark.unmap();
   const marks = mappable(device, size);
   device.pushErrorScope("validation");
-  pipelines.forEach((pipeline, i) => {
+  // The last has no pipeline, and runs wherever anything does.
+  [...pipelines, null].forEach((pipeline, i) => {
     const encoder = device.createCommandEncoder(), pass = encoder.beginComputePass();
-    pass.setPipeline(pipeline);
+    if (pipeline !== null) pass.setPipeline(pipeline);
     pass.end();
     encoder.copyBufferToBuffer(mark, 0, marks, i * STRIDE, 4);
     device.queue.submit([encoder.finish()]);
@@ -34,5 +38,6 @@ export function provePipelines(
   const words = new Uint32Array(marks.getMappedRange().slice(0));
   marks.destroy();
   mark.destroy();
-  return pipelines.map((_, i) => words[i * STRIDE / 4] === 1);
+  const ran = (i: number): boolean => words[i * STRIDE / 4] === 1;
+  return pipelines.map((_, i) => ran(i) || !ran(pipelines.length));
 }

@@ -14,12 +14,12 @@ import {
 } from "../../core/device.ts";
 import { castArray } from "../../core/convert.ts";
 import type { DType } from "../../core/dtype.ts";
-import type { Candidates, GpuPlan, GpuVariant, Profile } from "../../core/dispatch.ts";
+import type { GpuPlan, GpuVariant, Profile } from "../../core/dispatch.ts";
 import { GPU_DTYPES } from "../../core/gpu_storage.ts";
-import { NdArray } from "../../core/nd_array.ts";
+import type { NdArray } from "../../core/nd_array.ts";
 import { isOwnOp, type OpDef, type Problem } from "../../core/op.ts";
 import { type ConcreteSpec, problemText } from "../../core/tensor_spec.ts";
-import { UnavailableError } from "../../core/errors.ts";
+import { type OpError, UnavailableError } from "../../core/errors.ts";
 import { traced, tracer } from "../../core/trace.ts";
 import { kernels } from "../../kernels/common_kernels.ts";
 import { runnableVariants } from "../../kernels/pointwise/half.ts";
@@ -35,7 +35,8 @@ import { Pipelines } from "./pipelines.ts";
 import { Readback } from "./readback.ts";
 import { type Take, Takes } from "./sequence.ts";
 import { Stream } from "./stream.ts";
-import { type Trial, Tuner } from "./tuner.ts";
+import { trialOf } from "./trial.ts";
+import { Tuner } from "./tuner.ts";
 
 /** Bandwidth that both directions reach at least, for placement. */
 const BYTES_PER_MS = 5e6;
@@ -73,7 +74,7 @@ export class WebGpuDevice implements Device {
 
   constructor({ device, profile, description, software }: AdapterResult) {
     this.gpu = device;
-    this.tuner = new Tuner((candidates) => this.#trial(candidates));
+    this.tuner = new Tuner((candidates) => trialOf(this, candidates));
     this.profile = { ...profile, chooser: this.tuner };
     this.description = description;
     this.software = software;
@@ -82,7 +83,7 @@ export class WebGpuDevice implements Device {
       device,
       this.counters,
       this.#stream.params.buffer,
-      { fail: (e) => this.#error ??= e },
+      { batch: () => this.#stream.batch, fail: (e, since) => this.#refused(e, since) },
     );
     this.#pool = new BufferPool(device, this.counters, {
       onDestroy: (id) => this.#pipelines.forget(id),
@@ -113,6 +114,17 @@ export class WebGpuDevice implements Device {
     this.flush();
     const settle = (): number => this.#failing--;
     this.gpu.queue.onSubmittedWorkDone().then(settle, settle);
+  }
+
+  /**
+   * Handles a program that does not compile: the next call fails. One of the library's, of batches from `since` on, has taken all results of
+   * these along.
+   */
+  #refused(fault: OpError, since: number | null): void {
+    this.#error ??= fault;
+    if (since === null) return;
+    this.flush();
+    this.#pool.spoilBatches({ since, until: this.#stream.batch, fault });
   }
 
   get transfer(): TransferCost {
@@ -176,7 +188,7 @@ export class WebGpuDevice implements Device {
       this.check();
       const inputs = given as readonly (PooledBuffer | undefined)[],
         own = outputs as PooledBuffer[];
-      if (this.#pool.failed > 0) this.#pool.refuse([...inputs, ...own]);
+      this.#admit(launches, [...inputs, ...own]);
       // The host's copy is no longer valid.
       for (const buffer of own) buffer.given = null;
       for (const launch of launches) this.#record(launch, inputs, own);
@@ -198,7 +210,7 @@ export class WebGpuDevice implements Device {
         this.check();
         classes ??= sizes.map((bytes) => this.#pool.classOf(bytes));
         const inputs = given as readonly (PooledBuffer | undefined)[];
-        if (this.#pool.failed > 0) this.#pool.refuse(inputs);
+        this.#admit(launches, inputs);
         for (const i of changes ?? []) inputs[i]!.given = null;
         const own = this.#pool.takeAll(classes, this.#stream.batch);
         for (let i = 0; i < launches.length; i++) this.#record(launches[i], inputs, own);
@@ -238,27 +250,11 @@ export class WebGpuDevice implements Device {
     };
   }
 
-  /** Makes trial runs of plans on zeros, where the end of a run can be awaited synchronously. */
-  #trial({ inputs, outputs }: Candidates): Trial | null {
-    if (!this.#readback.canSync) return null;
-    const words = (bytes: number): ConcreteSpec => ({
-      dtype: "uint32",
-      shape: [Math.ceil(bytes / 4)],
-    });
-    const kernels = new Map<GpuPlan, PreparedKernel>();
-    const given = inputs.map((bytes) => this.upload(NdArray.zeros("uint32", words(bytes).shape)));
-    return {
-      run: (plan) => {
-        let kernel = kernels.get(plan);
-        if (kernel === undefined) {
-          kernels.set(plan, kernel = this.prepareKernel("trial", plan, outputs.map(words)));
-        }
-        const results = kernel.run(given);
-        this.readSync([{ buffer: results[0], spec: { dtype: "uint32", shape: [1] } }]);
-        for (const buffer of results) this.free(buffer);
-      },
-      end: () => given.forEach((buffer) => this.free(buffer)),
-    };
+  /** Throws where a program does not compile, or a buffer has no valid contents. */
+  #admit(launches: readonly Launch[], buffers: readonly (PooledBuffer | undefined)[]): void {
+    if (this.#pool.failed > 0) this.#pool.refuse(buffers);
+    if (this.#pipelines.faults === 0) return;
+    for (const { pipeline } of launches) if (pipeline.fault !== null) throw pipeline.fault;
   }
 
   #record(
@@ -312,6 +308,7 @@ export class WebGpuDevice implements Device {
   }
 
   readSync(reads: readonly BufferRead[]): NdArray[] | null {
+    if (this.#readback.canSync) this.#pipelines.proveAll();
     this.#checkReads(reads);
     const { ranges, arraysOf } = splitReads(reads);
     if (ranges.length === 0) return arraysOf([]);
@@ -326,7 +323,7 @@ export class WebGpuDevice implements Device {
     if (ranges.length === 0) return arraysOf([]);
     const raw = await traced(readbackSpan(ranges), () => this.#readback.read(ranges))
       .catch((e) => this.#failedRead(e));
-    this.check();
+    this.#checkReads(reads);
     return arraysOf(raw);
   }
 

@@ -1,0 +1,108 @@
+/** Programs of the library that an adapter refuses: an error, and never another number, for all that stood in the same batch of commands. */
+import * as tf from "@weft/weft";
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { HAS_WEBGPU, testOnGpu } from "../../devices.ts";
+import { errorOf } from "../../script/helpers.ts";
+
+/** Programs that call this helper are refused while `isRefusing`. */
+const HELPER = "atan2_(";
+let isRefusing = false, length = 1;
+
+if (HAS_WEBGPU) {
+  const { createShaderModule } = GPUDevice.prototype;
+  GPUDevice.prototype.createShaderModule = function (descriptor) {
+    const code = isRefusing && descriptor.code.includes(HELPER) ? "no WGSL" : descriptor.code;
+    return createShaderModule.call(this, { ...descriptor, code });
+  };
+}
+
+/** An expression whose program is refused; a longer one each time, since programs are compiled once. */
+function refusing(): (x: tf.Tensor) => tf.Tensor {
+  isRefusing = true;
+  const sines = length++;
+  return (x) => {
+    let y = tf.atan2(x, 0.5);
+    for (let i = 0; i < sines; i++) y = tf.sin(y);
+    return y;
+  };
+}
+
+const numbers = (by: number): tf.Tensor =>
+  tf.tensor(Array.from({ length: 96 }, (_, i) => 2 * Math.sin(by * i + 1)), [24, 4]);
+
+/** Results of several kernels. */
+const fine = (x: tf.Tensor): tf.Tensor[] => [
+  tf.div(tf.sub(x, tf.mean(x, -1, true)), 3),
+  tf.softmax(x),
+  tf.matMul(x, x, true),
+];
+
+const lists = (ts: readonly tf.Tensor[]): number[][] => ts.map((t) => Array.from(t.dataSync()));
+
+/** Asserts that results are `wanted`, or that reading them throws the fault. */
+function rightOrRefused(results: readonly tf.Tensor[], wanted: number[][], what: string): void {
+  results.forEach((t, i) => {
+    let found: number[];
+    try {
+      found = Array.from(t.dataSync());
+    } catch (error) {
+      return assertMatch((error as Error).message, /Cannot compile WGSL program/, what);
+    }
+    wanted[i]!.forEach((w, k) => assert(Math.abs(w - found[k]!) < 1e-5, `${what}: ${i} at ${k}`));
+  });
+}
+
+/** Ways to compute and to read. */
+const WAYS: Readonly<Record<string, (f: (x: tf.Tensor) => tf.Tensor) => unknown>> = {
+  "a compiled function, read at once": (f) => compiled(f)(numbers(1)).dataSync(),
+  "a compiled function, awaited": (f) => compiled(f)(numbers(1)).data(),
+  "a function that is compiled ahead": async (f) =>
+    (await compiled(f).async(numbers(1)) as tf.Tensor).dataSync(),
+  "an op of the result": (f) => tf.add(compiled(f)(numbers(1)), 1).dataSync(),
+  "a session": async (f) => {
+    const graph = new tf.Graph();
+    const y = graph.asDefault(() => f(tf.placeholder("float32", [24, 4], "x")));
+    await using session = new tf.Session({ graph });
+    return await session.run(y, { feeds: { "x:0": numbers(1) } });
+  },
+};
+
+const compiled = (f: (x: tf.Tensor) => tf.Tensor) => tf.function((x: tf.Tensor) => f(x));
+
+for (const [way, run] of Object.entries(WAYS)) {
+  testOnGpu(
+    `a program of the library that is refused is an error in ${way}, and others' numbers stay`,
+    async () => {
+      using _ = tf.scope();
+      const wanted = lists(fine(numbers(1.7)));
+      const f = refusing(), before = fine(numbers(1.7));
+      for (let k = 0; k < 2; k++) {
+        const error = await errorOf(async () => void await run(f));
+        assertMatch(error.message, /Cannot compile WGSL program/);
+        assert(error instanceof tf.errors.InternalError);
+      }
+      rightOrRefused(before, wanted, "recorded before");
+      rightOrRefused(fine(numbers(1.7)), wanted, "recorded after");
+      isRefusing = false;
+      assertEquals(lists(fine(numbers(1.7))), wanted);
+    },
+  );
+}
+
+testOnGpu("a program that is refused and never read spoils no number that is", async () => {
+  using _ = tf.scope();
+  const wanted = lists(fine(numbers(1.7)));
+  for (const isCompiled of [false, true]) {
+    const f = refusing(), after = isCompiled ? tf.function(fine) : fine;
+    // What stands in the batch of a refused program is lost, which is said; all later batches are whole.
+    await errorOf(async () => {
+      compiled(f)(numbers(1));
+      await tf.zeros([1]).data();
+      rightOrRefused(after(numbers(1.7)), wanted, "beside it");
+      tf.zeros([1]).dataSync();
+      throw new Error("no call has failed");
+    }).then(({ message }) => assertMatch(message, /Cannot compile WGSL program/));
+    assertEquals(lists(fine(numbers(1.7))), wanted);
+  }
+  isRefusing = false;
+});
