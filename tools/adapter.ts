@@ -10,6 +10,7 @@
 
 import { capture } from "./command.ts";
 import { prepareWebGpu } from "./environment.ts";
+import { exists } from "./files.ts";
 import { installVulkanDriver } from "./vulkan_driver.ts";
 
 /** An adapter that gave us a device. */
@@ -21,6 +22,25 @@ export interface AdapterFacts {
 }
 
 const PROBE_TIMEOUT_MS = 180_000;
+
+/** Manifests of SwiftShader, where packages of Chromium put it. */
+const SWIFTSHADER = ["chromium", "chromium-browser", "google-chrome"].flatMap((name) =>
+  ["/usr/lib", "/usr/lib64", "/opt"].map((folder) => `${folder}/${name}/vk_swiftshader_icd.json`)
+);
+
+/**
+ * Makes SwiftShader the adapter of this process' children: it has the least limits that WebGPU allows and no f16, by which kernels are seen
+ * that other adapters forgive. Throws where Chromium has not brought it.
+ */
+export function chooseSwiftShader(): void {
+  const manifest = SWIFTSHADER.find((file) => exists(file));
+  if (manifest === undefined) {
+    throw new Error(
+      `Cannot find SwiftShader, which comes with Chromium: looked for ${SWIFTSHADER.join(", ")}`,
+    );
+  }
+  Deno.env.set("VK_ICD_FILENAMES", manifest);
+}
 
 /** The adapter that a program started now would get, or null where there is none. */
 export async function findAdapter(): Promise<AdapterFacts | null> {

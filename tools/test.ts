@@ -2,7 +2,7 @@
  * `deno task test`: runs the tests on every device this machine has, some files of them at a time.
  *
  * `--thorough` tries all that tests can try (see tests/effort.ts), `--serial` runs one file after the
- * other; other arguments go to `deno test` (files, `--filter`…). It needs nothing but Deno: where
+ * other, `--swiftshader` takes the adapter that comes with Chromium; other arguments go to `deno test` (files, `--filter`…). It needs nothing but Deno: where
  * JSR cannot be reached the assertions come from tests/npm_only, where there is no WebGPU adapter a
  * software one is installed if the system lets us, and what then still cannot run is listed.
  *
@@ -14,7 +14,7 @@
  * @module
  */
 
-import { describeAdapter, findOrInstallAdapter } from "./adapter.ts";
+import { chooseSwiftShader, describeAdapter, findOrInstallAdapter } from "./adapter.ts";
 import { prepareWebGpu } from "./environment.ts";
 import { enterRoot, exists } from "./files.ts";
 import { chooseImports } from "./jsr.ts";
@@ -25,7 +25,7 @@ import { type SkippedTest, TestOutput } from "./test_output.ts";
 const WEBGPU_MARK = "[webgpu]";
 
 /** Flags of this task, which `deno test` does not get. */
-const OWN_FLAGS = ["--thorough", "--serial"];
+const OWN_FLAGS = ["--thorough", "--serial", "--swiftshader"];
 
 // Types are checked by `deno task ok`; here they would cost more than the tests.
 // Room for short-lived objects, of which tests have more than programs, saves a tenth of the time.
@@ -38,6 +38,7 @@ async function main(given: string[]): Promise<number> {
   const args = given.filter((arg) => !OWN_FLAGS.includes(arg));
   enterRoot();
   prepareWebGpu();
+  if (given.includes("--swiftshader")) chooseSwiftShader();
   const adapter = await findOrInstallAdapter(console.log);
   const imports = await chooseImports();
   console.log(`WebGPU: ${adapter ? describeAdapter(adapter) : "no adapter"}`);
