@@ -28,6 +28,7 @@ export interface Picture {
 
 /** Counts of a run, as `tf.profile` gives them. */
 export interface Counts {
+  readonly cpuKernels: number;
   readonly dispatches: number;
   readonly readbacks: number;
   readonly hostCalls: number;

@@ -43,6 +43,7 @@ export function summaryOf({ counts, milliseconds, backend }: Run): string {
   } ms on ${where}`;
   if (counts === null) return `failed after ${time}`;
   const parts = [
+    [counts.cpuKernels, "CPU kernels"],
     [counts.dispatches, "GPU dispatches"],
     [counts.readbacks, "readbacks"],
     [counts.hostCalls, "calls of your functions"],

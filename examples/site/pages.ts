@@ -6,6 +6,8 @@ export interface SitePage {
   readonly name: string;
   /** Its title in links. */
   readonly title: string;
+  /** A shorter one for the line of links, which has two lines on a phone. */
+  readonly short?: string;
   /** Its purpose, in a sentence. */
   readonly about: string;
 }
@@ -26,6 +28,7 @@ export const PAGES: readonly SitePage[] = [
   {
     name: "train",
     title: "Train and draw",
+    short: "Train",
     about:
       "Train a network on handwritten digits, change a function in the middle of it while it learns, and draw digits for it.",
   },
@@ -38,6 +41,7 @@ export const PAGES: readonly SitePage[] = [
   {
     name: "models",
     title: "Bring your model",
+    short: "Models",
     about:
       "Drop a model of ONNX, a SavedModel or a GraphModel: see its inputs, run it on a picture, texts or numbers, and the time of its ops.",
   },

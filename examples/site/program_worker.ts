@@ -5,7 +5,7 @@ import type * as TypesOff from "./editing/types_off.ts";
 import { neededParts, PARTS } from "./library.ts";
 import type { Backend, Counts, ProgramMessage, ProgramRequest, WorkerScope } from "./messages.ts";
 import { PlanWatch } from "./plans.ts";
-import { errorText, shownLine } from "./shown.ts";
+import { errorText, nameClasses, shownLine } from "./shown.ts";
 import { TimelineWatch } from "./timeline_watch.ts";
 
 const scope = globalThis as unknown as WorkerScope<ProgramRequest, ProgramMessage>;
@@ -100,7 +100,7 @@ async function chooseBackend(wanted: Backend): Promise<Backend> {
 async function run({ code, backend: wanted }: ProgramRequest): Promise<void> {
   // Its ops are known when a device is chosen, which loads their kernels.
   const library = libraryFor(code);
-  await import(library);
+  nameClasses(await import(library));
   const backend = await chooseBackend(wanted);
   const watch = new PlanWatch(), time = new TimelineWatch();
   let url = "";
@@ -122,10 +122,10 @@ async function run({ code, backend: wanted }: ProgramRequest): Promise<void> {
   const start = performance.now();
   let counts: Counts | null = null;
   try {
-    const { dispatches, readbacks, hostCalls } = await tf.profile(async () => {
+    const { cpuKernels, dispatches, readbacks, hostCalls } = await tf.profile(async () => {
       await runModule(code, toUrl);
     });
-    counts = { dispatches, readbacks, hostCalls };
+    counts = { cpuKernels, dispatches, readbacks, hostCalls };
   } catch (error) {
     fail(error);
   }

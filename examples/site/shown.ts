@@ -46,3 +46,20 @@ function listText(list: readonly unknown[], around: readonly unknown[]): string 
   const items = list.slice(0, MOST_ITEMS).map((v) => shown(v, around));
   return `[${items.join(", ")}${list.length > MOST_ITEMS ? ", …" : ""}]`;
 }
+
+/** Gives the classes of a module, and of the namespaces in it, the names that they are exported by: files of the site have short ones. */
+export function nameClasses(module: object, above: readonly object[] = []): void {
+  for (const [name, value] of Object.entries(module)) {
+    if (typeof value === "function" && /^class\b/.test(Function.prototype.toString.call(value))) {
+      Object.defineProperty(value, "name", { value: name, configurable: true });
+    }
+    if (isNamespace(value) && !above.includes(value)) nameClasses(value, [...above, value]);
+  }
+}
+
+/** True for modules, and for the objects that stand for them in bundles. */
+function isNamespace(value: unknown): value is object {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype;
+}

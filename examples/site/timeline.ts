@@ -7,6 +7,9 @@ import { ancestors, type NodeRow, nodeRows } from "./timeline_rows.ts";
 
 const ROW = 20, LABEL = 64, AXIS = 18;
 
+/** Pixels of a character of a mark. */
+const MARK = 7;
+
 /** Pixels that a picture may be wide. */
 const WIDEST = 60_000;
 
@@ -114,7 +117,7 @@ export class TimelineView {
     this.#code.hidden = true;
     const { length } = timeline.spans;
     this.#about.textContent = length === 0
-      ? "Nothing was noted: eager ops on the CPU leave no spans"
+      ? "Nothing was noted"
       : timeline.isCut
       ? `The first ${length.toLocaleString()} spans; choose one`
       : `${length.toLocaleString()} spans; choose one`;
@@ -152,8 +155,11 @@ export class TimelineView {
     for (let t = 0; t <= this.#end; t += step) {
       const x = LABEL + t * perMs;
       svg.append(svgElement("line", { x1: x, x2: x, y1: AXIS, y2: height }));
-      const mark = svgElement("text", { x: x + 2, y: 12 });
-      mark.textContent = timeText(t);
+      const text = timeText(t), fits = x + 2 + MARK * text.length <= width;
+      // The last one may have no room behind its line.
+      const place = fits ? { x: x + 2 } : { x: x - 2, "text-anchor": "end" };
+      const mark = svgElement("text", { ...place, y: 12 });
+      mark.textContent = text;
       svg.append(mark);
     }
     lanes.forEach(({ label, bars }, i) => {

@@ -295,6 +295,21 @@ for (const colorScheme of some(["light", "dark"] as const, 1)) {
   }, { ...PHONE, colorScheme });
 }
 
+test("the links of all pages take two lines on a phone", async (page) => {
+  for (const width of [360, 390]) {
+    await page.setViewportSize({ width, height: 844 });
+    for (const name of ["index", "models", "ops"]) {
+      await page.goto(`${home}/${name}.html?device=cpu`);
+      const tops = await page.locator("header nav a").evaluateAll((links) =>
+        links.map((link) => link.getBoundingClientRect().bottom)
+      );
+      const lines = new Set(tops.map((bottom) => Math.round(bottom / 8)));
+      assert(lines.size <= 2, `${name}, ${width} pixels: ${tops}`);
+      assert(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), name);
+    }
+  }
+});
+
 test("no page weighs more than one may on the GPU, compressed and without data [webgpu]", async (page) => {
   // A page and its worker may load the same.
   const loaded = new Set<string>();

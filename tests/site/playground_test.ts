@@ -59,6 +59,22 @@ test("Stop ends a program that never would, and the next one runs", async (page)
   await textOf(page, "output", /^Tensor\(float32\[\]\) 3$/);
 });
 
+test("the playground has the library's classes by the names that they are exported by", async (page) => {
+  await page.goto(`${home}/playground.html?device=cpu#tensors`);
+  await textOf(page, "status", / ms on the CPU, CPU kernels: [1-9]/);
+  await runProgram(
+    page,
+    `import * as tf from "@weft/weft";
+    const { Graph, Tensor, Variable, data, errors, train } = tf;
+    console.log(Graph.name, Tensor.name, Variable.name, errors.NotFoundError.name, train.Checkpoint.name);
+    console.log(new Graph().constructor.name, data.range(2).constructor.name, tf.scalar(1) instanceof Tensor);
+    try { tf.add(new Graph(), 1); } catch (error) { console.log(error.message); }`,
+  );
+  await textOf(page, "output", /Graph Tensor Variable NotFoundError Checkpoint/);
+  await textOf(page, "output", /Graph Dataset true/);
+  await textOf(page, "output", /of type Graph$/);
+});
+
 test("the playground names the line of an error, and cuts endless output", async (page) => {
   await page.goto(`${home}/playground.html?device=cpu#tensors`);
   await textOf(page, "status", / ms on /);
@@ -211,6 +227,25 @@ test("Inside shows what runs on the GPU and what is read back [webgpu]", async (
   assertEquals(await page.locator("#picture path.readback").count(), Number(reads));
   assert(await joined(page) > 0);
 });
+
+for (const width of [390, 820, 1280]) {
+  test(`marks of the timeline lie within it, ${width} pixels wide`, async (page) => {
+    await page.goto(`${home}/inside.html?device=cpu#training`);
+    await textOf(page, "status", / ms on /);
+    for (let zoom = 0; zoom < 3; zoom++) {
+      const [outside, all] = await page.evaluate(() => {
+        const picture = document.querySelector(".timeline")!.getBoundingClientRect();
+        const marks = [...document.querySelectorAll(".timeline > text")]
+          .map((mark) => mark.getBoundingClientRect());
+        const isOut = (r: DOMRect): boolean => r.left < picture.left || r.right > picture.right;
+        return [marks.filter(isOut).length, marks.length];
+      });
+      assert(all! > 2, `${all} marks`);
+      assertEquals(outside, 0, `zoom ${zoom}`);
+      await page.getByRole("button", { name: "Closer" }).click();
+    }
+  }, { viewport: { width, height: 800 } });
+}
 
 for (const [device, where] of [["cpu", "the CPU"], ["webgpu", "WebGPU"]] as const) {
   const tag = device === "webgpu" ? " [webgpu]" : "";

@@ -52,8 +52,8 @@ function fill(text: string, parts: Readonly<Record<string, string>>): string {
   return text.replaceAll(/\{\{ *(\w+) *\}\}/g, (all, name) => parts[name] ?? all);
 }
 
-function link({ name, title }: SitePage, isHere: boolean): string {
-  return `<a href="./${name}.html"${isHere ? ' aria-current="page"' : ""}>${title}</a>`;
+function link({ name, title, short = title }: SitePage, isHere: boolean): string {
+  return `<a href="./${name}.html"${isHere ? ' aria-current="page"' : ""}>${short}</a>`;
 }
 
 function card({ name, title, about }: SitePage): string {

@@ -78,7 +78,7 @@ async function see({ feeds }: ModelsRequest & { kind: "see" }): Promise<void> {
   const watch = new PlanWatch(), time = new TimelineWatch();
   time.start();
   const began = performance.now();
-  const { dispatches, readbacks, hostCalls } = await tf.profile(async () => {
+  const { cpuKernels, dispatches, readbacks, hostCalls } = await tf.profile(async () => {
     const made = await loaded.run(given);
     await Promise.all(Object.entries(made).map((one) => resultOf(...one)));
     for (const t of Object.values(made)) t.dispose();
@@ -89,7 +89,7 @@ async function see({ feeds }: ModelsRequest & { kind: "see" }): Promise<void> {
     kind: "seen",
     milliseconds,
     backend: tf.getBackend(),
-    counts: { dispatches, readbacks, hostCalls },
+    counts: { cpuKernels, dispatches, readbacks, hostCalls },
     plans: watch.plans(),
     timeline: await time.timeline(),
   });
