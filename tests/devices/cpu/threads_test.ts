@@ -1,6 +1,7 @@
 /** Threads: the same results as without. */
 
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { InternalError } from "../../../src/engine/core/errors.ts";
 import { NdArray } from "../../../src/engine/core/nd_array.ts";
 import { Engine, type WasmFunction } from "../../../src/engine/devices/cpu/engine.ts";
 import { prepareFast } from "../../../src/engine/devices/cpu/kernel_table.ts";
@@ -220,10 +221,75 @@ Deno.test({
         { length: 8 },
         (_, k) => [k === turn ? fail : add, [lines + 64 * k, k === turn ? 0 : 1000]] as const,
       );
-      assertThrows(() => engine.callAll(calls), WebAssembly.RuntimeError, "divide by zero");
+      assertThrows(() => engine.callAll(calls), InternalError, "divide by zero");
       engine.zero(lines, 64 * 8);
       engine.callAll(calls.map(([, [line]]) => [add, [line, 1000]] as const));
       assertEquals(counts(engine, lines, 8), new Array(8).fill(1000));
+      assertEquals(engine.threads.available(0), 1 + engine.threads.started);
     }
+  },
+});
+
+/** Shares calls whose function in threads is another one, until that throws. */
+function failInThreads(engine: Engine, other: WasmFunction): Error {
+  const { threads } = engine, add = counter(engine), lines = engine.heap.alloc(64 * 8);
+  const publish = threads.publish.bind(threads), codes: Uint8Array[] = [];
+  threads.publish = (modules) => {
+    codes.push(modules[0].code);
+    return publish(modules);
+  };
+  threads.run([[other, [lines, 0]]]);
+  threads.publish = (modules) => publish(modules.map(({ module }) => ({ module, code: codes[0] })));
+  try {
+    for (;;) engine.callAll(Array.from({ length: 8 }, (_, k) => [add, [lines + 64 * k, 1e5]]));
+  } catch (error) {
+    return error as Error;
+  } finally {
+    threads.publish = publish;
+    engine.heap.free(lines, 64 * 8);
+  }
+}
+
+Deno.test({
+  name: "a call that fails in a thread is not made again, and its error says why",
+  ignore: !features.shared,
+  async fn() {
+    const engine = await threadedEngine();
+    if (engine === null) return;
+    const trap = engine.compile("test trap", (m) => {
+      m.function("run", ["i32", "i32"], null, (f, to, count) => {
+        f.if(count, () => f.store(to, i32.div(1, 0)));
+      });
+    }).run;
+    const error = failInThreads(engine, trap);
+    assert(error instanceof InternalError, String(error));
+    assertEquals(error.message, "A kernel of the CPU failed: divide by zero");
+    assertEquals(engine.threads.available(0), 1 + engine.threads.started);
+  },
+});
+
+Deno.test({
+  name: "a thread that never ends its call is replaced",
+  ignore: !features.shared,
+  async fn() {
+    const engine = await threadedEngine();
+    if (engine === null) return;
+    const { threads } = engine, { started, patience } = threads;
+    const endless = engine.compile("test endless", (m) => {
+      m.function("run", ["i32", "i32"], null, (f, _to, count) => f.while(count, () => {}));
+    }).run;
+    threads.patience = 1;
+    const error = failInThreads(engine, endless);
+    assert(error instanceof InternalError, String(error));
+    assertMatch(
+      error.message,
+      /^A kernel of the CPU failed: a thread has not ended its call for \d+ ms; it is replaced$/,
+    );
+    threads.patience = patience;
+    assertEquals(threads.started, started);
+    while (threads.available(0) <= started) await new Promise((done) => setTimeout(done, 1));
+    let rounds = 0;
+    shareUntil(engine, () => rounds++ === 50);
+    assertEquals(threads.available(0), 1 + started);
   },
 });

@@ -2,8 +2,10 @@
 
 export const FUNCTIONS_PER_MODULE = 16;
 
-/** Replaces a function's number where the thread that took the call could not make it. */
+/** Replaces a function's number where the thread that took the call could not compile it. */
 export const NOT_MADE = -1;
+/** Replaces it where the call threw: a length and the bytes of the message stand in place of the arguments. */
+export const THREW = -2;
 
 /** Offsets in the control block, in 32-bit words. Words of different writers lie apart. */
 export const LAYOUT = {

@@ -2,7 +2,7 @@
  * Starts the threads: workers of Node's kind where these exist (Deno and Node: they do not keep the process alive),
  * else web workers from a Blob. The code of a worker is a text.
  */
-import { FUNCTIONS_PER_MODULE, LAYOUT, NOT_MADE } from "./thread_layout.ts";
+import { FUNCTIONS_PER_MODULE, LAYOUT, NOT_MADE, THREW } from "./thread_layout.ts";
 
 /** Most workers: more threads would wait for memory. */
 const MOST_WORKERS = 7;
@@ -11,6 +11,7 @@ interface NodeWorkers {
   readonly Worker: new (source: string, options: object) => {
     unref(): void;
     on(event: "error", listener: () => void): void;
+    terminate(): unknown;
   };
 }
 interface NodeProcess {
@@ -35,9 +36,15 @@ export interface WorkerData {
   readonly control: number;
 }
 
-/** Starts workers over a memory. False where there can be none. */
-export function startWorkers(count: number, data: WorkerData): boolean {
-  const node = builtin<NodeWorkers>("node:worker_threads");
+/** A started worker. */
+export interface StartedWorker {
+  /** Ends it, whatever it does. */
+  terminate(): unknown;
+}
+
+/** Starts workers over a memory. Null where there can be none. */
+export function startWorkers(count: number, data: WorkerData): StartedWorker[] | null {
+  const node = builtin<NodeWorkers>("node:worker_threads"), started: StartedWorker[] = [];
   if (node) {
     for (let i = 0; i < count; i++) {
       const source =
@@ -46,12 +53,13 @@ export function startWorkers(count: number, data: WorkerData): boolean {
       // A worker that fails is ignored: without a listener, its error would end the process.
       worker.on("error", () => {});
       worker.unref();
+      started.push(worker);
     }
-    return true;
+    return started;
   }
   // A waiting web worker keeps a Deno process alive: without Node's workers Deno has none.
   if ("Deno" in globalThis || typeof Worker !== "function" || typeof Blob !== "function") {
-    return false;
+    return null;
   }
   const source = `onmessage = ({ data }) => (${WORKER})(data);`;
   const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
@@ -59,9 +67,13 @@ export function startWorkers(count: number, data: WorkerData): boolean {
     const worker = new Worker(url);
     worker.onerror = (event) => event.preventDefault();
     worker.postMessage(data);
+    started.push(worker);
   }
-  return true;
+  return started;
 }
+
+/** Most bytes of an error's message: they stand where the arguments were. */
+const MOST_TEXT = 4 * (LAYOUT.callWords - 2);
 
 /** Polls before a thread sleeps: the next job often comes at once. */
 const PATIENCE = 20000;
@@ -82,7 +94,15 @@ const WORKER = `({ memory, control }) => {
     if (entry === end) throw new Error("No module " + module);
     const code = new Uint8Array(memory.buffer, words[entry + 1] >>> 0, words[entry + 2]).slice();
     Object.values(instantiate(code)).forEach((f, i) => functions.set(module * ${FUNCTIONS_PER_MODULE} + i, f));
-    return functions.get(number);
+    f = functions.get(number);
+    if (!f) throw new Error("No function " + number);
+    return f;
+  };
+  const tell = (at, error) => {
+    const text = new TextEncoder().encode(String(error && error.message || error)).subarray(0, ${MOST_TEXT});
+    new Uint8Array(memory.buffer).set(text, 4 * (at + 2));
+    words[at + 1] = text.length;
+    words[at] = ${THREW};
   };
   let seen = 0, forgotten = 0;
   Atomics.add(words, base + ${LAYOUT.ready}, 1);
@@ -98,14 +118,21 @@ const WORKER = `({ memory, control }) => {
       const k = Atomics.sub(words, base + ${LAYOUT.left}, 1) - 1;
       if (k < 0) break;
       const at = base + ${LAYOUT.calls} + k * ${LAYOUT.callWords};
+      let run;
       try {
-        find(words[at])(...words.subarray(at + 2, at + 2 + words[at + 1]));
+        run = find(words[at]);
       } catch {
         // The calling thread makes this call, and those after it.
         words[at] = ${NOT_MADE};
         Atomics.sub(words, base + ${LAYOUT.ready}, 1);
         Atomics.add(words, base + ${LAYOUT.done}, 1);
         return;
+      }
+      try {
+        run(...words.subarray(at + 2, at + 2 + words[at + 1]));
+      } catch (error) {
+        // Nothing may be made twice: half of it may stand in memory.
+        tell(at, error);
       }
       Atomics.add(words, base + ${LAYOUT.done}, 1);
     }

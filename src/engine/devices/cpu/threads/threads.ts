@@ -5,8 +5,9 @@
 import { roundUp } from "../blocks.ts";
 import type { Heap, Pointer } from "../heap.ts";
 import { ThreadGain } from "./thread_gain.ts";
-import { FUNCTIONS_PER_MODULE, LAYOUT, NOT_MADE } from "./thread_layout.ts";
-import { startWorkers, workerCount } from "./thread_worker.ts";
+import { InternalError } from "../../../core/errors.ts";
+import { FUNCTIONS_PER_MODULE, LAYOUT, NOT_MADE, THREW } from "./thread_layout.ts";
+import { type StartedWorker, startWorkers, workerCount } from "./thread_worker.ts";
 
 /** A compiled function: takes addresses and numbers. */
 export type WasmFunction = (...args: number[]) => number;
@@ -28,6 +29,24 @@ const CONTROL_BYTES = 4 * LAYOUT.words;
 const START_AFTER = 5e9;
 /** Operations after which another is worth starting, for each millisecond that starting one took. */
 const WORTH_STARTING = 2e8;
+
+/** Milliseconds of waiting for calls of other threads, and times the longest own call, after which they are given up. */
+const PATIENCE = 120_000, LONGER = 20;
+/** Polls of the waiting thread between looks at the clock, and most milliseconds that pass between two of them. */
+const POLLS = 4096, LONGEST_LOOK = 100;
+
+/**
+ * The error of a kernel that failed: code that was made here read or wrote outside of its memory, divided by zero or
+ * ran out of stack. Others are returned as they are.
+ */
+export function kernelError(error: unknown): unknown {
+  if (!(error instanceof WebAssembly.RuntimeError)) return error;
+  return failed(error.message, error);
+}
+
+function failed(message: string, cause?: unknown): InternalError {
+  return new InternalError(`A kernel of the CPU failed: ${message}`, { cause });
+}
 
 export class Threads {
   readonly #heap: Heap;
@@ -61,6 +80,9 @@ export class Threads {
   readonly #gain = new ThreadGain();
   /** False: threads take part however busy the machine is. */
   mayRest = true;
+  /** Milliseconds of waiting after which threads that do not end their calls are given up, and others start. */
+  patience: number = PATIENCE;
+  #workers: StartedWorker[] = [];
 
   get #ready(): number {
     return 1 + Atomics.load(this.#heap.i32, this.#word(LAYOUT.ready));
@@ -83,8 +105,10 @@ export class Threads {
     if (count <= 0) return;
     try {
       if (this.#control === 0) this.#makeControl();
-      if (startWorkers(count, { memory: this.#heap.memory, control: this.#control })) {
+      const made = startWorkers(count, { memory: this.#heap.memory, control: this.#control });
+      if (made !== null) {
         this.#started += count;
+        this.#workers.push(...made);
       } else this.#most = this.#started;
     } catch {
       this.#most = this.#started;
@@ -140,8 +164,8 @@ export class Threads {
   }
 
   /**
-   * Runs all calls, in any order, until they are done, and throws an error of theirs. False where threads cannot have
-   * all functions.
+   * Runs all calls, in any order, until they are done. False where threads cannot have all functions. Throws
+   * `InternalError` where a call fails, and where a thread does not end its own: then threads are replaced.
    */
   run(calls: readonly WasmCall[]): boolean {
     const modules = new Set<ModuleCode>();
@@ -159,7 +183,7 @@ export class Threads {
         run(...args);
       } catch (cause) {
         // Other threads still work in this memory until they are done.
-        thrown ??= { cause };
+        thrown ??= { cause: kernelError(cause) };
       }
     };
     for (let first = 0; first < calls.length; first += LAYOUT.mostCalls) {
@@ -188,14 +212,51 @@ export class Threads {
         own.push(after - before);
         before = after;
       }
-      while (Atomics.load(i32, word(LAYOUT.done)) < count);
+      this.#await(count, own);
       const took = performance.now() - begun;
       this.#gain.add({ took, threads: this.#ready, calls: count, own });
       for (let k = 0; k < count; k++) {
-        if (i32[word(LAYOUT.calls + k * LAYOUT.callWords)] === NOT_MADE) make(calls[first + k]);
+        const at = word(LAYOUT.calls + k * LAYOUT.callWords);
+        if (i32[at] === NOT_MADE) make(calls[first + k]);
+        else if (i32[at] === THREW) thrown ??= { cause: failed(this.#textAt(at)) };
       }
       if (thrown) throw thrown.cause;
     }
     return true;
+  }
+
+  /** Waits until so many calls are done. `own` are the durations of those that this thread made. */
+  #await(count: number, own: readonly number[]): void {
+    const { i32 } = this.#heap, done = this.#word(LAYOUT.done);
+    const most = Math.max(this.patience, LONGER * Math.max(0, ...own));
+    let waited = 0, before = performance.now();
+    for (let polls = 1; Atomics.load(i32, done) < count; polls++) {
+      if (polls % POLLS !== 0) continue;
+      const now = performance.now();
+      // A machine that slept has not waited.
+      waited += Math.min(now - before, LONGEST_LOOK);
+      before = now;
+      if (waited <= most) continue;
+      this.#replace();
+      throw failed(`a thread has not ended its call for ${Math.round(waited)} ms; it is replaced`);
+    }
+  }
+
+  /** Ends all threads and starts as many. */
+  #replace(): void {
+    const count = this.#started;
+    for (const worker of this.#workers) worker.terminate();
+    // The old control block is never freed: until they have ended, they may read and write it.
+    this.#control = 0;
+    this.#workers = [];
+    this.#started = 0;
+    this.#published.clear();
+    this.start(count);
+  }
+
+  /** The message of a call that threw. */
+  #textAt(at: number): string {
+    const { i32, u8 } = this.#heap, from = 4 * (at + 2);
+    return new TextDecoder().decode(u8.slice(from, from + i32[at + 1]));
   }
 }
