@@ -207,7 +207,8 @@ const EXAMPLES_ALONE = [
     "rmsprop",
   ],
   ...["power-gradient", "cumprod-gradient", "flat-gradient", "nan-rank", "softmax-nan"],
-  ...["moments-second", "entropy-second", "resize-second", "crop-edge"],
+  ...["moments-second", "entropy-second", "resize-second", "crop-edge", "stitch-gradient"],
+  "saturate",
 ];
 
 /** A way to compute a case. */

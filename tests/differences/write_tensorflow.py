@@ -309,11 +309,13 @@ def asked_again():
 # By the names that the rows of DIFFERENCES.md begin with.
 EXAMPLES = {
     "casts": lambda: tf.cast([nan, inf, 3e9, -inf], tf.int32),
+    "saturate": lambda: tf.saturate_cast(tf.constant([1e19, -1e19, nan]), tf.int64),
     "zero-sign": lambda: tf.nn.relu(tf.fill([32], -0.0))[:1],
     "subnormal": lambda: tf.multiply([1e-30], 1e-10),
     "relu-gradient": lambda: gradient(tf.nn.relu, [-1.0], [inf]),
     "power-gradient": lambda: gradient(lambda x: tf.pow(x, 0.0), [0.0], [1.0]),
     "cumprod-gradient": lambda: gradient(tf.math.cumprod, [1.0, 0.0, 2.0], [1.0, 1.0, 1.0]),
+    "stitch-gradient": lambda: gradient(lambda x: tf.dynamic_stitch([[0, 0]], [x]), [1.0, 2.0], [1.0]),
     "moments-second": lambda: second(lambda x: tf.nn.moments(x, [0])[1], [1.0, 2.0, 4.0], [1.0, 2.0, 6.0]),
     "entropy-second": lambda: second(
         lambda x: tf.nn.softmax_cross_entropy_with_logits(x, x), [[0.0, 0.0]], [[1.0, 2.0]]

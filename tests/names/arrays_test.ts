@@ -26,12 +26,20 @@ testOnDevices("lists of numbers are arguments, too", async () => {
   assertEquals(await tf.dynamicStitch([[]], [[]]).array(), []);
   assertEquals(await tf.tensorScatterMax([1, 5], [[0], [1]], [3, 4]).array(), [3, 5]);
   assertEquals(await tf.saturateCast([1e9, -1e9], "int16").array(), [32767, -32768]);
-  // TensorFlow makes the other bound of these.
   const wide = tf.saturateCast([1e19, -1e19], "int64");
   assertEquals(await wide.array(), [9223371487098961920n, -(2n ** 63n)]);
   const long = tf.tensor([-5n, 2n ** 62n, -(2n ** 63n)]);
   assertEquals(await tf.saturateCast(long, "uint64").array(), [0n, 2n ** 62n, 0n]);
   assertEquals(await tf.saturateCast(long, "float16").array(), [-5, 65504, -65504]);
+});
+
+testOnDevices("axes of an unknown rank are counted from the end", async () => {
+  const f = tf.function((x: tf.Tensor) => [tf.repeat(x, 2, -1), tf.repeat(x, [1, 0, 2], -1)], {
+    inputSignature: [tf.TensorSpec(null, "float32")],
+  });
+  const [all, some] = await f.async(tf.tensor([[1, 2, 3]])) as tf.Tensor[];
+  assertEquals(await all.array(), [[1, 1, 2, 2, 3, 3]]);
+  assertEquals(await some.array(), [[1, 3, 3]]);
 });
 
 testOnDevices("slices along another axis are unique, and counted", async () => {
@@ -99,6 +107,8 @@ testOnDevices("what functions of elements cannot use is refused", async () => {
     [() => tf.reverseSequence([[1]], [2]), ValueError, "from 0 to 1, received 2"],
     [() => tf.reverseSequence([[1]], [1, 1]), ValueError, "each of 1 rows"],
     [() => tf.dynamicPartition([1], [0], 0), ValueError, "numPartitions must be"],
+    [() => tf.dynamicPartition([1], [0], 2 ** 31 - 1), ValueError, "must be from 0 to 1048576"],
+    [() => tf.split([1, 2], 2 ** 40), ValueError, "must be from 0 to 1048576"],
     [() => tf.dynamicPartition([1], [1], 1), InvalidArgumentError, "is not in [0, 1)"],
     [() => tf.dynamicPartition([1, 2], [1], 2), ValueError, ""],
     [() => tf.dynamicStitch([], []), ValueError, "as many tensors of data as of indices"],

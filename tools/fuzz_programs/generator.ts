@@ -6,11 +6,13 @@
  */
 
 import * as tf from "@weft/weft";
+import { ARRAYS, SEEDS, SEGMENTS, SETS } from "./ops_arrays.ts";
 import { BATCHED } from "./ops_batched.ts";
 import { COMPOSITES, CONTROL, SCRIPTS } from "./ops_control.ts";
 import { JOINED } from "./ops_joined.ts";
 import { MATRICES, SYSTEMS } from "./ops_linalg.ts";
 import { MATH, STRINGS } from "./ops_named.ts";
+import { NAMESPACES } from "./ops_nn.ts";
 import {
   ATTENTIONS,
   IMAGES,
@@ -66,6 +68,9 @@ const FAMILIES: readonly (readonly [readonly Template[], number])[] = [
   [STRINGS, 1],
   [SPARSE, 2],
   [BATCHED, 1],
+  [ARRAYS, 2],
+  [[...SETS, ...SEEDS, ...SEGMENTS], 1],
+  [NAMESPACES, 2],
 ];
 
 /** All templates. */

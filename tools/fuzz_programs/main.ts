@@ -8,7 +8,8 @@
  *     deno task fuzz programs --faults=1           ends at the first fault (20 if not said)
  *     deno task fuzz programs --list               only names the seeds and modes that fail, and shrinks nothing
  *     deno task fuzz programs --table              also lists the lines that could never be run
- *     deno task fuzz programs --line=tf.sparse     short programs that begin with the lines of that text, one after the other
+ *     deno task fuzz programs --line=tf.sparse     short programs that begin with the lines of that text, one after the other;
+ *                                                several may be given
  *
  * @module
  */
@@ -84,7 +85,7 @@ async function main(args: readonly string[]): Promise<number> {
       minutes: { type: "string", default: "2" },
       device: { type: "string" },
       faults: { type: "string", default: "20" },
-      line: { type: "string" },
+      line: { type: "string", multiple: true },
       list: { type: "boolean", default: false },
       table: { type: "boolean", default: false },
     },
@@ -99,8 +100,9 @@ async function main(args: readonly string[]): Promise<number> {
     ? ["cpu", "webgpu"]
     : ["cpu"];
   const devices = values.device === undefined ? both : [values.device];
-  const lines = TEMPLATES.filter(([, code]) => code.includes(values.line ?? ""));
-  if (lines.length === 0) throw new Error(`No line has the text "${values.line}"`);
+  const texts = values.line ?? [""];
+  const lines = TEMPLATES.filter(([, code]) => texts.some((text) => code.includes(text)));
+  if (lines.length === 0) throw new Error(`No line has the text "${texts.join('" or "')}"`);
   let told = 0;
   for (const device of devices) {
     await tf.setBackend(device as never);

@@ -123,6 +123,17 @@ export interface Bound {
   readonly outputs: readonly DType[];
 }
 
+/** Most outputs of an op: each is an object, and a shape, before anything else of the op is known. */
+const MOST_OUTPUTS = 2 ** 20;
+
+/** Checks a number of outputs. Throws `ValueError` for a negative one, and for more than there can be. */
+function countOf(count: number, attr: string, { name }: OpDef): number {
+  if (count >= 0 && count <= MOST_OUTPUTS) return count;
+  throw new ValueError(
+    `Value for attr '${attr}' of ${count} must be from 0 to ${MOST_OUTPUTS}: '${name}' Op has as many outputs`,
+  );
+}
+
 /** Checks inputs against the signature. Throws `TypeError` with TensorFlow's phrases for dtypes that do not fit. */
 export function bindSignature(def: OpDef, inputs: readonly Spec[], attrs: Attrs): Bound {
   const { inputArgs, outputArgs, attrDefs } = def.signature;
@@ -191,7 +202,7 @@ export function bindSignature(def: OpDef, inputs: readonly Spec[], attrs: Attrs)
   for (const arg of outputArgs) {
     if (arg.typeListAttr) outputs.push(...(full[arg.typeListAttr] as DType[]));
     else {
-      const n = arg.numberAttr ? full[arg.numberAttr] as number : 1;
+      const n = arg.numberAttr ? countOf(full[arg.numberAttr] as number, arg.numberAttr, def) : 1;
       const t = arg.dtype ?? full[arg.typeAttr!] as DType;
       for (let k = 0; k < n; k++) outputs.push(t);
     }

@@ -16,7 +16,7 @@ import {
   toDenseInput,
   toIndexInput,
 } from "../input.ts";
-import { sub } from "../pointwise/arithmetic.ts";
+import { add, sub } from "../pointwise/arithmetic.ts";
 import { less } from "../pointwise/compare.ts";
 import { maximum, where } from "../pointwise/select.ts";
 import { max } from "../reduce/reduce.ts";
@@ -27,7 +27,7 @@ import { gather } from "./gather.ts";
 import { transpose } from "./move.ts";
 import { broadcastTo } from "./repeat.ts";
 import { iota } from "./segment.ts";
-import { expandDims, hostInts, reshape, shape } from "./view.ts";
+import { expandDims, hostInts, reshape, shape, size } from "./view.ts";
 
 /** Converts whole numbers to int32, or leaves them int64. Throws `TypeError` for other numbers. */
 function wholeInput(x: TensorLike, arg: string, fn: string): OpInput {
@@ -174,7 +174,11 @@ export function repeat(x: TensorLike, repeats: TensorLike, axis?: number | null)
     const rank = table.staticShape?.length;
     const at = rank === undefined ? axis ?? 0 : normalizeAxis(axis ?? 0, rank);
     const extent = table.staticShape?.[at] ?? null;
-    return gather(table, sources(times, extent, () => gather(shape(table), at)), at);
+    const count = (): Tensor => {
+      const dims = shape(table);
+      return gather(dims, at < 0 ? add(size(dims), at) : at);
+    };
+    return gather(table, sources(times, extent, count), at);
   });
 }
 
