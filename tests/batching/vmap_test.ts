@@ -2,6 +2,8 @@
 
 import { assertEquals, assertThrows } from "@std/assert";
 import * as tf from "@weft/weft";
+import { apply1 } from "../../src/engine/core/apply.ts";
+import { lookupOp } from "../../src/engine/core/op.ts";
 import { loopWarning } from "../../src/engine/batching/walk.ts";
 import { testOnDevices } from "../devices.ts";
 
@@ -279,4 +281,43 @@ testOnDevices("what the function of vmap() throws comes out, and nothing is left
   });
   assertThrows(() => mapped(x), RangeError, "mine");
   assertEquals(tf.memory().numTensors, before);
+});
+
+testOnDevices("straight-through estimates are the gradient of each row", async () => {
+  using _scope = tf.scope();
+  const estimate =
+    (name: string, attrs: Record<string, unknown> = {}, bits: number[] = []) =>
+    (x: tf.Tensor, low: tf.Tensor, high: tf.Tensor): tf.Tensor =>
+      apply1(lookupOp(name)!, [
+        x,
+        low,
+        high,
+        ...bits.map((b) => new tf.NdArray("int32", [], Int32Array.of(b))),
+      ], attrs);
+  const wide = (x: tf.Tensor): tf.Tensor => tf.fill([3], tf.sum(x));
+  const ranged = { range_given: true };
+  const rows: Record<string, (x: tf.Tensor, low: tf.Tensor, high: tf.Tensor) => tf.Tensor> = {
+    FakeQuantWithMinMaxVars: estimate("FakeQuantWithMinMaxVars"),
+    FakeQuantWithMinMaxVarsPerChannel: (x, low, high) =>
+      estimate("FakeQuantWithMinMaxVarsPerChannel")(x, wide(low), wide(high)),
+    QuantizeAndDequantizeV2: estimate("QuantizeAndDequantizeV2", ranged),
+    QuantizeAndDequantizeV3: estimate("QuantizeAndDequantizeV3", ranged, [8]),
+    QuantizeAndDequantizeV4: estimate("QuantizeAndDequantizeV4", ranged),
+  };
+  const x = tf.tensor([[1, -2, 0.5], [3, 0.25, -1]]),
+    low = tf.tensor([-1, -2]),
+    high = tf.tensor([2, 1]);
+  for (const [name, row] of Object.entries(rows)) {
+    const slopes = (all: (x: tf.Tensor, low: tf.Tensor, high: tf.Tensor) => tf.Tensor) => {
+      using tape = new tf.GradientTape();
+      tape.watch([x, low, high]);
+      const y = all(x, low, high);
+      const found = tape.gradient(tf.sum(tf.mul(y, [[1, 2, 3], [4, 5, 6]])), [x, low, high]);
+      return Promise.all((found as (tf.Tensor | null)[]).map((g) => g && g.array()));
+    };
+    const vectorized = tf.vmap(row as never) as unknown as typeof row;
+    const each = (x: tf.Tensor, low: tf.Tensor, high: tf.Tensor): tf.Tensor =>
+      tf.stack([0, 1].map((i) => row(tf.gather(x, i), tf.gather(low, i), tf.gather(high, i))));
+    assertEquals(await slopes(vectorized), await slopes(each), name);
+  }
 });

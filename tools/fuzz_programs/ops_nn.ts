@@ -25,7 +25,7 @@ const LAYERS: readonly Template[] = [
   ],
   [
     "x:float y=x",
-    "tf.nn.weightedCrossEntropyWithLogits({ labels: tf.sigmoid($x), logits: $y, posWeight: 1 }) ≡ tf.add(tf.sub(tf.relu($y), tf.mul($y, tf.sigmoid($x))), tf.log1p(tf.exp(tf.neg(tf.abs($y)))))",
+    "tf.nn.weightedCrossEntropyWithLogits({ labels: tf.sigmoid($x), logits: $y, posWeight: 1 }) ≡ tf.add(tf.sub($y, tf.mul($y, tf.sigmoid($x))), tf.softplus(tf.neg($y)))",
   ],
   ["x:float y=x", "tf.nn.logPoissonLoss($x, $y) ≡ tf.sub(tf.exp($y), tf.mul($y, $x))"],
   ["x:float y=x", "tf.nn.logPoissonLoss(tf.abs($x), $y, { computeFullLoss: true })"],

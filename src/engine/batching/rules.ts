@@ -19,7 +19,7 @@ import {
 } from "./rules_common.ts";
 import { IMAGE_RULES } from "./rules_images.ts";
 import { INDEX_RULES } from "./rules_indices.ts";
-import { batchedOf, rowRank, type Rule, withRowRank, withRows } from "./values.ts";
+import { batchedOf, moveAxis, rowRank, type Rule, withRowRank, withRows } from "./values.ts";
 
 /** Rows of a pointwise op line up behind their own axis. */
 const pointwise: Rule = ({ def, attrs, inputs, rows }) => {
@@ -71,6 +71,22 @@ const einsum: Rule = ({ def, attrs, inputs }) => {
   return apply(def, inputs.map((v) => v.all), { ...attrs, equation: all });
 };
 
+/** Each row becomes a channel, with a range of its own. */
+const channelOfRow: Rule = ({ attrs, inputs, rows }) => {
+  if (inputs.map(rowRank).includes(null)) return null;
+  const [x, ...ends] = inputs.map((v) => batchedOf(v, rows)), last = x.rank - 1;
+  const channels = lookupOp("FakeQuantWithMinMaxVarsPerChannel")!;
+  return apply(channels, [moveAxis(x, 0, last), ...ends], attrs).map((y) => moveAxis(y, last, 0));
+};
+
+/** Each row becomes a slice along the first axis, with a range of its own. */
+const sliceOfRow: Rule = ({ def, attrs, inputs, rows }) => {
+  const [x, low, high, ...bits] = inputs;
+  if (attrs.axis !== -1 || bits.some((v) => v.batched)) return null;
+  const ranged = [x, low, high].map((v) => batchedOf(v, rows));
+  return apply(def, [...ranged, ...bits.map((v) => v.all)], { ...attrs, axis: 0 });
+};
+
 const RULES: Readonly<Record<string, Rule>> = {
   ...ARRAY_RULES,
   ...INDEX_RULES,
@@ -102,8 +118,10 @@ const RULES: Readonly<Record<string, Rule>> = {
   ...named("BesselI0 BesselI0e BesselI1 BesselI1e BesselJ0 BesselJ1 BesselK0 BesselK0e", onlyFirst),
   ...named("BesselK1 BesselK1e BesselY0 BesselY1 Dawsn Expint FresnelCos FresnelSin", onlyFirst),
   Spence: onlyFirst,
-  ...named("FakeQuantWithMinMaxArgs FakeQuantWithMinMaxVars", onlyFirst),
+  FakeQuantWithMinMaxArgs: onlyFirst,
+  FakeQuantWithMinMaxVars: (call) => onlyFirst(call) ?? channelOfRow(call),
   ...named("FakeQuantWithMinMaxVarsPerChannel", onlyFirst, 1),
+  ...named("QuantizeAndDequantizeV2 QuantizeAndDequantizeV3 QuantizeAndDequantizeV4", sliceOfRow),
   FakeQuantWithMinMaxArgsGradient: everyBatched,
   ...named("Cumsum Cumprod CumulativeLogsumexp _Shift", along(1)),
   _LinearScan: alongBoth,

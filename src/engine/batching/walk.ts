@@ -8,7 +8,7 @@ import type { Tensor } from "../core/tensor.ts";
 import type { FuncGraph } from "../graph/func_graph.ts";
 import type { Operation, SymbolicTensor } from "../graph/operation.ts";
 import { range } from "../ops/array/ranges.ts";
-import { reshape } from "../ops/array/view.ts";
+import { reshape, stopGradient } from "../ops/array/view.ts";
 import { asTensor } from "../ops/input.ts";
 import { throughFloat32 } from "../ops/through_float32.ts";
 import { trace } from "../runtime/control/branch.ts";
@@ -94,6 +94,7 @@ function inParts(op: Operation, inputs: readonly RowValue[], rows: Rows): Tensor
   // An expansion may read extents, which are those of a row.
   const known = inputs.map(rowShape);
   if (def.expand === undefined || acts(op) || !known.every(isConcrete)) return null;
+  if (def.grad?.isEstimate) return null;
   const { hostInputs = [], signature } = def;
   const isRead = (i: number) =>
     hostInputs.includes(signature.inputArgs[argOfInput(def, i, inputs.length)].name);
@@ -105,7 +106,11 @@ function inParts(op: Operation, inputs: readonly RowValue[], rows: Rows): Tensor
   const { f: { graph } } = trace(
     (...given) => {
       const left = [...given];
-      const own = inputs.map((v): OpInput => v.batched ? left.shift()! : v.all);
+      const all = inputs.map((v): OpInput => v.batched ? left.shift()! : v.all);
+      // An op without a gradient has none in parts either.
+      const own = def.grad === null
+        ? all.map((x) => x instanceof NdArray ? x : stopGradient(x))
+        : all;
       const dtypes = op.outputs.map((t) => t.dtype);
       return [...throughFloat32(def, own, attrs, dtypes) ?? def.expand!(own, attrs)];
     },

@@ -78,6 +78,8 @@ export interface GradRule {
   readonly partial?: boolean;
   /** False for attributes with which the op is not differentiable. Default: always differentiable. */
   readonly applies?: (attrs: Attrs) => boolean;
+  /** True: a straight-through estimate, other than the gradient of the op's expansion, in whose place `vmap` must not run that. */
+  readonly isEstimate?: boolean;
   /** The message where it does not apply, given once for each key when a gradient is computed all the same. */
   readonly cut?: (attrs: Attrs) => { text: string; key: object; strict: boolean } | null;
   /**

@@ -89,12 +89,17 @@ for (const version of [2, 3, 4]) {
     expand: (inputs, attrs) => quantized(inputs, bitsOf(attrs, literalInts(inputs[3]))!, attrs),
     grad: version === 4
       ? {
+        isEstimate: true,
         saves: ["input", "input_min", "input_max"],
         vjp: ({ input, input_min, input_max }, [dy], { attrs: { axis } }) =>
           apply(QuantizeAndDequantizeV4Grad, [dy, input, input_min, input_max], { axis }),
       }
       // The gradient ignores the rounding.
-      : { saves: [], vjp: (_, [dy], { inputs }) => inputs.map((_, i) => i === 0 ? dy : null) },
+      : {
+        isEstimate: true,
+        saves: [],
+        vjp: (_, [dy], { inputs }) => inputs.map((_, i) => i === 0 ? dy : null),
+      },
   });
 }
 

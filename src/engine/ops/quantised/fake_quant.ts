@@ -112,6 +112,7 @@ function defineFakeQuant(name: string, of: Ends): OpDef {
       return [x.shape];
     },
     grad: {
+      isEstimate: true,
       saves,
       vjp: (saved, [dy], { attrs }) =>
         apply(gradient, [dy, ...saves.map((name) => saved[name])], attrs),

@@ -8,9 +8,13 @@ import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import { cast } from "../array/cast.ts";
+import { gather } from "../array/gather.ts";
 import { transpose } from "../array/move.ts";
-import { asTensor, shapeOfInput, toInput } from "../input.ts";
+import { shape } from "../array/view.ts";
+import { asTensor, intVector, shapeOfInput, toInput } from "../input.ts";
 import { mul } from "../pointwise/arithmetic.ts";
+import { pow } from "../pointwise/power.ts";
+import { prod } from "../reduce/prod.ts";
 import { fitted } from "./fitted.ts";
 import { fft, ifft, irfft, rfft } from "./spectral.ts";
 import { fftAlong } from "./spectral_along.ts";
@@ -33,14 +37,33 @@ const CHECKS = Object.fromEntries(
   ["fftnd", "ifftnd", "rfftnd", "irfftnd"].map((fn) => [fn, optionCheck<FftndOptions>(fn, KEYS)]),
 );
 
-/** Axes from the front and their lengths. */
-interface Axes {
+/** Axes from the front and their lengths, null where only a run knows them. */
+interface Axes<L extends number | null = number> {
   readonly axes: readonly number[];
-  readonly lengths: readonly number[];
+  readonly lengths: readonly L[];
+}
+
+/** Returns axes and lengths, as {@linkcode openAxesOf} does. Throws `ValueError` for lengths that are unknown. */
+function axesOf(x: Tensor, fn: string, options: FftndOptions, half: boolean): Axes {
+  const { axes, lengths } = openAxesOf(x, fn, options, half);
+  return {
+    axes,
+    lengths: lengths.map((length) => {
+      if (length !== null) return length;
+      throw new ValueError(
+        `Cannot transform in ${fn}: the extent of an axis is unknown, pass fftLength`,
+      );
+    }),
+  };
 }
 
 /** Returns axes and lengths; `half` says that the last one holds halves, of which there are `n / 2 + 1`. */
-function axesOf(x: Tensor, fn: string, options: FftndOptions, half: boolean): Axes {
+function openAxesOf(
+  x: Tensor,
+  fn: string,
+  options: FftndOptions,
+  half: boolean,
+): Axes<number | null> {
   const known = shapeOfInput(x),
     fail = (why: string): never => {
       throw new ValueError(`Cannot transform in ${fn}: ${why}`);
@@ -62,8 +85,7 @@ function axesOf(x: Tensor, fn: string, options: FftndOptions, half: boolean): Ax
   const lengths = axes.map((axis, i) => {
     const own = known[axis], isHalf = half && i === axes.length - 1;
     const length = given?.[i] ?? (own === null ? null : isHalf ? 2 * (own - 1) : own);
-    if (length === null) return fail("the extent of an axis is unknown, pass fftLength");
-    if (!(Number.isInteger(length) && length > 0)) {
+    if (length !== null && !(Number.isInteger(length) && length > 0)) {
       fail(`wanted lengths above 0, received ${length}`);
     }
     return length;
@@ -85,7 +107,12 @@ function complexAlong(x: Tensor, axis: number, inverse: boolean): Tensor {
 }
 
 /** Multiplies by the factor that a norm has beyond `"backward"`. */
-function scaled(y: Tensor, fn: string, { lengths }: Axes, norm: unknown): Tensor {
+function scaled(
+  y: Tensor,
+  fn: string,
+  { axes, lengths }: Axes<number | null>,
+  norm: unknown,
+): Tensor {
   if (norm === undefined || norm === null || norm === "backward") return y;
   if (norm !== "forward" && norm !== "ortho") {
     throw new ValueError(
@@ -94,9 +121,13 @@ function scaled(y: Tensor, fn: string, { lengths }: Axes, norm: unknown): Tensor
       }`,
     );
   }
-  const n = lengths.reduce((all, l) => all * l, 1), size = norm === "ortho" ? Math.sqrt(n) : n;
-  const factor = /^i/.test(fn) ? size : 1 / size;
-  return mul(y, cast(factor, y.dtype));
+  const power = (/^i/.test(fn) ? 1 : -1) * (norm === "ortho" ? 0.5 : 1);
+  if (lengths.every((length) => length !== null)) {
+    return mul(y, cast(lengths.reduce((all, l) => all * l, 1) ** power, y.dtype));
+  }
+  const real = y.dtype === "complex128" ? "float64" : "float32";
+  const n = prod(cast(gather(shape(y), intVector(axes)), real));
+  return mul(y, cast(pow(n, power), y.dtype));
 }
 
 function given(input: TensorLike, fn: string, kind: "complex" | "float"): Tensor {
@@ -108,11 +139,11 @@ function given(input: TensorLike, fn: string, kind: "complex" | "float"): Tensor
 function wholeOf(fn: "fftnd" | "ifftnd", input: TensorLike, options: FftndOptions): Tensor {
   CHECKS[fn](options);
   return compose(() => {
-    const x = given(input, fn, "complex"), at = axesOf(x, fn, options, false);
-    const y = at.axes.reduceRight(
-      (y, axis, i) => complexAlong(fitted(y, axis, at.lengths[i]), axis, fn === "ifftnd"),
-      x,
-    );
+    const x = given(input, fn, "complex"), at = openAxesOf(x, fn, options, false);
+    const y = at.axes.reduceRight((y, axis, i) => {
+      const length = at.lengths[i];
+      return complexAlong(length === null ? y : fitted(y, axis, length), axis, fn === "ifftnd");
+    }, x);
     return scaled(y, fn, at, options.norm);
   });
 }
