@@ -124,7 +124,7 @@ function wrtOf({ wrt, inputs }: JoinedRow): readonly number[] {
   return wrt ?? inputs.flatMap(([, dtype = "float32"], k) => (dtype === "float32" ? [k] : []));
 }
 
-/** What a session gives, which has scalars as numbers and texts. */
+/** Makes arrays of what a session gives, which has scalars as numbers and texts. */
 function arrayOf(value: unknown, { dtype }: tf.NdArray): tf.NdArray {
   return value instanceof tf.NdArray ? value : toNdArray(value as Any, { dtype });
 }
@@ -187,7 +187,8 @@ for (const row of JOINED_ROWS) {
 }
 
 for (const row of JOINED_ROWS.filter(({ wrong }) => wrong !== undefined)) {
-  testOnDevices(`${row.name} names its op where it fails`, async () => {
+  testOnDevices(`${row.name} names its op where it fails`, async (device) => {
+    if (device === "webgpu" && row.isSilent) return;
     using _scope = tf.scope();
     const [at, values, text] = row.wrong!, body = bodyOf(row), ranked = row.ranked === true;
     const x = row.inputs.map((given, k) =>

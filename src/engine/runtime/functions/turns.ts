@@ -204,20 +204,11 @@ class TurnsBack implements GroupWalk {
     const { f, dyFor, dxAt, reads } = this.#backward;
     if (f === null || --this.#at < 0) return false;
     const inputs = this.#turns.inputs[this.#at], outputs = this.#turns.outputs[this.#at];
-    const own = this.#f.variantOf!.plain.outputs.length, grads = this.#grads;
-    const dys: (Tensor | null)[] = [];
-    let isReached = false;
-    for (const k of dyFor) {
-      const y = outputs[k], dy = y instanceof Tensor ? grads.get(y.id) ?? null : null;
-      if (dy !== null) isReached = true;
-      dys.push(dy);
-    }
-    if (!isReached) return true;
-    for (let k = 0; k < own; k++) {
-      const y = outputs[k];
-      if (y instanceof Tensor) grads.delete(y.id);
-    }
-    const feeds: OpInput[] = dys.map((dy, i) => dy ?? this.#zeros(outputs[dyFor[i]]));
+    const grads = this.#grads, ys = dyFor.map((k) => outputs[k]);
+    const dys = ys.map((y) => y instanceof Tensor ? grads.get(y.id) ?? null : null);
+    if (dys.every((dy) => dy === null)) return true;
+    for (const y of ys) if (y instanceof Tensor) grads.delete(y.id);
+    const feeds: OpInput[] = dys.map((dy, i) => dy ?? this.#zeros(ys[i]));
     // The function may have the memory of what nothing else reads.
     dys.forEach((dy) => {
       if (dy !== null && !this.#given.has(dy) && dys.indexOf(dy) === dys.lastIndexOf(dy)) {

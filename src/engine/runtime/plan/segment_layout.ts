@@ -126,16 +126,14 @@ class Registers {
     const { kernel, hosts } = launch, { device } = this.#context;
     if (kernel === null || kernel.dynamic) return false;
     const { form } = kernel, made = form && this.#constantIn(from[form.input], form);
-    const isPlaced = (slot: number, i: number): boolean =>
-      hosts[i] !== undefined || made !== undefined && i === form!.input ||
-      this.#placeConstant(slot);
-    if (!from.every(isPlaced)) return false;
+    // A kernel has these without a register.
+    const isGiven = (i: number): boolean =>
+      hosts[i] !== undefined || made !== undefined && i === form!.input;
+    if (!from.every((slot, i) => isGiven(i) || this.#placeConstant(slot))) return false;
     const work: Work = {
       step,
       kernel: made === undefined ? kernel : { name: kernel.name, run: made.run },
-      from: from.map((slot, i) => {
-        return hosts[i] || (made !== undefined && i === form!.input) ? -1 : this.#register(slot);
-      }),
+      from: from.map((slot, i) => isGiven(i) ? -1 : this.#register(slot)),
       args: from.map((_, i) => (i === form?.input ? made?.buffer : undefined)),
       form: made === undefined ? this.#variableForm(from, kernel) : null,
       serves: [],

@@ -5,7 +5,7 @@
 import { roundUp } from "../blocks.ts";
 import type { Heap, Pointer } from "../heap.ts";
 import { ThreadGain } from "./thread_gain.ts";
-import { InternalError } from "../../../core/errors.ts";
+import { failedKernel, kernelError } from "./kernel_error.ts";
 import { FUNCTIONS_PER_MODULE, LAYOUT, NOT_MADE, THREW } from "./thread_layout.ts";
 import { type StartedWorker, startWorkers, workerCount } from "./thread_worker.ts";
 
@@ -34,19 +34,6 @@ const WORTH_STARTING = 2e8;
 const PATIENCE = 120_000, LONGER = 20;
 /** Polls of the waiting thread between looks at the clock, and most milliseconds that pass between two of them. */
 const POLLS = 4096, LONGEST_LOOK = 100;
-
-/**
- * The error of a kernel that failed: code that was made here read or wrote outside of its memory, divided by zero or
- * ran out of stack. Others are returned as they are.
- */
-export function kernelError(error: unknown): unknown {
-  if (!(error instanceof WebAssembly.RuntimeError)) return error;
-  return failed(error.message, error);
-}
-
-function failed(message: string, cause?: unknown): InternalError {
-  return new InternalError(`A kernel of the CPU failed: ${message}`, { cause });
-}
 
 export class Threads {
   readonly #heap: Heap;
@@ -218,7 +205,7 @@ export class Threads {
       for (let k = 0; k < count; k++) {
         const at = word(LAYOUT.calls + k * LAYOUT.callWords);
         if (i32[at] === NOT_MADE) make(calls[first + k]);
-        else if (i32[at] === THREW) thrown ??= { cause: failed(this.#textAt(at)) };
+        else if (i32[at] === THREW) thrown ??= { cause: failedKernel(this.#textAt(at)) };
       }
       if (thrown) throw thrown.cause;
     }
@@ -238,7 +225,9 @@ export class Threads {
       before = now;
       if (waited <= most) continue;
       this.#replace();
-      throw failed(`a thread has not ended its call for ${Math.round(waited)} ms; it is replaced`);
+      throw failedKernel(
+        `a thread has not ended its call for ${Math.round(waited)} ms; it is replaced`,
+      );
     }
   }
 
