@@ -118,6 +118,7 @@ import "./engine/ops/pointwise/arithmetic.ts";
 import "./engine/autodiff/unseen.ts";
 import "./engine/runtime/run/timers.ts";
 import "./engine/ops/through_float32.ts";
+import "./engine/devices/cpu/threads/kernel_error.ts";
 import "./engine/devices/cpu/blocks.ts";
 import "./engine/devices/cpu/heap.ts";
 import "./engine/devices/cpu/threads/thread_layout.ts";
