@@ -127,10 +127,10 @@ export interface Bound {
 const MOST_OUTPUTS = 2 ** 20;
 
 /** Checks a number of outputs. Throws `ValueError` for a negative one, and for more than there can be. */
-function countOf(count: number, attr: string, { name }: OpDef): number {
+function countOf(count: number, attr: string): number {
   if (count >= 0 && count <= MOST_OUTPUTS) return count;
   throw new ValueError(
-    `Value for attr '${attr}' of ${count} must be from 0 to ${MOST_OUTPUTS}: '${name}' Op has as many outputs`,
+    `Value for attr '${attr}' of ${count} must be from 0 to ${MOST_OUTPUTS}`,
   );
 }
 
@@ -202,7 +202,7 @@ export function bindSignature(def: OpDef, inputs: readonly Spec[], attrs: Attrs)
   for (const arg of outputArgs) {
     if (arg.typeListAttr) outputs.push(...(full[arg.typeListAttr] as DType[]));
     else {
-      const n = arg.numberAttr ? countOf(full[arg.numberAttr] as number, arg.numberAttr, def) : 1;
+      const n = arg.numberAttr ? countOf(full[arg.numberAttr] as number, arg.numberAttr) : 1;
       const t = arg.dtype ?? full[arg.typeAttr!] as DType;
       for (let k = 0; k < n; k++) outputs.push(t);
     }

@@ -12,7 +12,6 @@ import {
   ValueError,
 } from "../../core/errors.ts";
 import { causeBehind, standingFor } from "../../core/throwing/user_stack.ts";
-import { kernelError } from "../../devices/cpu/threads/kernel_error.ts";
 import { cpuDevice } from "../devices/devices.ts";
 import { specId } from "./spec_id.ts";
 import { bytesOfSpec } from "./storage.ts";
@@ -100,8 +99,7 @@ function inferNow(
 }
 
 /** Converts an error of a kernel or a shape rule to an `OpError` that names the op and its inputs. */
-export function ofOp(error: unknown, def: OpDef, specs: readonly Spec[]): unknown {
-  const e = kernelError(error);
+export function ofOp(e: unknown, def: OpDef, specs: readonly Spec[]): unknown {
   if (e instanceof OpError && e.op !== undefined) return e;
   const inputs = specs.map(specText);
   if (e instanceof OpError) {

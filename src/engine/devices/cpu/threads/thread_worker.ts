@@ -78,7 +78,10 @@ const MOST_TEXT = 4 * (LAYOUT.callWords - 2);
 /** Polls before a thread sleeps: the next job often comes at once. */
 const PATIENCE = 20000;
 
-/** The code of a worker: in a loop it waits for a job and takes calls until there are none. */
+/**
+ * The code of a worker: in a loop it waits for a job and takes calls until there are none. A call that threw is not made again by
+ * others, as half of what it makes may stand in memory.
+ */
 const WORKER = `({ memory, control }) => {
   const words = new Int32Array(memory.buffer), base = control >>> 2;
   const env = { memory, sin: Math.sin, cos: Math.cos, tan: Math.tan, fmod: (a, b) => a % b };
@@ -131,7 +134,6 @@ const WORKER = `({ memory, control }) => {
       try {
         run(...words.subarray(at + 2, at + 2 + words[at + 1]));
       } catch (error) {
-        // Nothing may be made twice: half of it may stand in memory.
         tell(at, error);
       }
       Atomics.add(words, base + ${LAYOUT.done}, 1);
