@@ -1,4 +1,5 @@
 /** Programs of the library that an adapter refuses: an error, and never another number, for all that stood in the same batch of commands. */
+// Runs alone: compiled calls are not given again on a device that has refused a program.
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { HAS_WEBGPU, testOnGpu } from "../../devices.ts";
