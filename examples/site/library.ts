@@ -7,7 +7,14 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
   weft_more: [
     ...["browser", "debugging", "image", "linalg", "lookup", "ragged", "signal", "sparse"],
     ...["nn", "quantization", "random", "sets", "string", "strings"],
-    ...["dynamicPartition", "dynamicStitch", "histogramFixedWidth", "histogramFixedWidthBins"],
+    ...[
+      "dynamicPartition",
+      "dynamicStitch",
+      "editDistance",
+      "fingerprint",
+      "histogramFixedWidth",
+      "histogramFixedWidthBins",
+    ],
     ...["reverseSequence", "sequenceMask"],
   ],
   weft_train: [

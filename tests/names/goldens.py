@@ -34,7 +34,7 @@ def element(v):
 def tensor(x):
     """A tensor: dtype, shape, elements in order."""
     x = tf.convert_to_tensor(x)
-    flat = x.numpy().reshape([-1])
+    flat = np.asarray(x.numpy()).reshape([-1])
     return {"t": x.dtype.name, "s": list(x.shape), "v": [element(v) for v in flat]}
 
 

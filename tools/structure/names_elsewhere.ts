@@ -80,6 +80,15 @@ export const ELSEWHERE: Readonly<Record<string, string>> = {
   "tf.io.matching_files": "data.listFiles",
   "tf.io.match_filenames_once": "data.listFiles",
   "tf.io.TFRecordOptions": "the options of io.TFRecordWriter",
+  "tf.matrix_square_root": "linalg.sqrtm",
+  "tf.random_index_shuffle": "random.indexShuffle",
+  "tf.random.Algorithm": "Philox alone: its number is 1",
+  "tf.random.create_rng_state": "random.Generator.fromSeed(seed).state",
+  "tf.fftnd": "signal.fftnd",
+  "tf.ifftnd": "signal.ifftnd",
+  "tf.rfftnd": "signal.rfftnd",
+  "tf.irfftnd": "signal.irfftnd",
+  "tf.conv": "conv2d, conv3d",
   "tf.unravel_index": "div and mod by the strides",
 };
 

@@ -113,6 +113,8 @@ export * as sets from "./sets/namespace.ts";
 export * as string from "./host/string.ts";
 /** Functions of strings: parts, joins, cases, numbers in text. */
 export * as strings from "./text/strings.ts";
+export { editDistance } from "./text/edit_distance.ts";
+export { fingerprint } from "./text/fingerprint.ts";
 /** Tables from strings or numbers to others. */
 export * as lookup from "./text/lookup.ts";
 export * from "./host/ragged.ts";

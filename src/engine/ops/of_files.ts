@@ -15,11 +15,22 @@ import {
   DRAWN_BOXES,
   NonMaxSuppressionWithOverlaps,
 } from "./image/box_ops.ts";
+import { BandedTriangularSolve } from "./linalg/banded.ts";
+import { MatrixLogarithm, MatrixSquareRoot } from "./linalg/roots.ts";
+import { DISTORTED_BOXES } from "./image/distorted_box.ts";
+import { GLIMPSES } from "./image/glimpse.ts";
+import { GenerateBoundingBoxProposals } from "./image/proposals.ts";
 import { IsotonicRegression } from "./nn/isotonic.ts";
 import { FAKE_QUANT_OPS } from "./quantised/fake_quant.ts";
+import { CANDIDATE_OPS } from "./random/candidate_ops.ts";
+import { DISTRIBUTION_OPS } from "./random/distributions.ts";
 import { PHILOX_OPS } from "./random/philox.ts";
 import { PhiloxSkip, StatelessShuffle } from "./random/shuffle.ts";
 import { CTCBeamSearchDecoder, CTCGreedyDecoder, CTCLoss } from "./rows/ctc.ts";
+import { EditDistance } from "./text/edit_distance.ts";
+import { Fingerprint } from "./text/fingerprint.ts";
+import { StringFormat } from "./text/format.ts";
+import { UnicodeScript } from "./text/scripts.ts";
 import { SET_OPS } from "./sets/set_ops.ts";
 import { DecodeCSV } from "./text/csv.ts";
 
@@ -39,7 +50,12 @@ export const FILE_OPS: readonly OpDef[] = [
   DecodeRaw,
   DeserializeManySparse,
   DeserializeSparse,
+  ...DISTORTED_BOXES,
   ...DRAWN_BOXES,
+  ...GLIMPSES,
+  GenerateBoundingBoxProposals,
+  ...CANDIDATE_OPS,
+  ...DISTRIBUTION_OPS,
   ...FAKE_QUANT_OPS,
   IsotonicRegression,
   NonMaxSuppressionWithOverlaps,
@@ -49,5 +65,7 @@ export const FILE_OPS: readonly OpDef[] = [
   SerializeSparse,
   ...SET_OPS,
   StatelessShuffle,
+  ...[EditDistance, Fingerprint, StringFormat, UnicodeScript],
+  ...[BandedTriangularSolve, MatrixLogarithm, MatrixSquareRoot],
   ...[Bitcast, DynamicPartition, TensorScatterMax, TensorScatterMin, TensorScatterMul],
 ];

@@ -1,4 +1,4 @@
-/** `print`: values on the console, now or at each run of a graph. TensorFlow ops `StringFormat` and `PrintV2`. */
+/** `print`: values on the console, now or at each run of a graph. TensorFlow op `PrintV2`. */
 import { apply1, type OpInput } from "../../engine/core/apply.ts";
 import type { CompositeTensor } from "../../engine/core/composite.ts";
 import { describe } from "../../engine/core/convert.ts";
@@ -8,7 +8,6 @@ import { NdArray } from "../../engine/core/nd_array.ts";
 import { isPlainObject } from "../../engine/core/nest.ts";
 import { defineOp, type OpDef } from "../../engine/core/op.ts";
 import { Tensor, type TensorLike } from "../../engine/core/tensor.ts";
-import { decodeString, encodeString } from "../../engine/core/text.ts";
 import { currentGraph } from "../../engine/graph/current_graph.ts";
 import type { Operation } from "../../engine/graph/operation.ts";
 import { shapeOfInput, toInput } from "../../engine/ops/input.ts";
@@ -16,7 +15,7 @@ import { RaggedTensor } from "../../engine/ops/ragged/ragged_tensor.ts";
 import { SparseTensor } from "../../engine/ops/ragged/sparse_tensor.ts";
 import { laterOr, print as printNow } from "../../engine/ops/host/print.ts";
 import { addToGraph } from "./in_graph.ts";
-import { summaryText } from "./summary.ts";
+import { filled, StringFormat, summaryText } from "../../engine/ops/text/format.ts";
 
 /** A printable value: tensors, ragged and sparse ones too, and plain values, in any nest. */
 export type Printable = TensorLike | CompositeTensor | null | undefined | readonly Printable[] | {
@@ -46,27 +45,6 @@ const OPTIONS: Readonly<Record<keyof PrintOptions, true>> = {
 };
 const PLACEHOLDER = "{}";
 
-const StringFormat: OpDef = defineOp({
-  name: "StringFormat",
-  inputs: ["inputs: T"],
-  outputs: ["output: string"],
-  attrs: [
-    "T: list(type)",
-    'template: string = "%s"',
-    'placeholder: string = "%s"',
-    "summarize: int = 3",
-  ],
-  hostInputs: ["inputs"],
-  infer: () => [[]],
-  grad: null,
-  host: {
-    run: ({ inputs, attrs: { template, placeholder, summarize } }) => {
-      const text = formatted(template, placeholder, inputs as NdArray[], summarize);
-      return [new NdArray("string", [], [encodeString(text)])];
-    },
-  },
-});
-
 /** TensorFlow's op that writes a string at each run. */
 const PrintV2: OpDef = defineOp({
   name: "PrintV2",
@@ -80,25 +58,12 @@ const PrintV2: OpDef = defineOp({
   stateful: true,
   host: {
     run: ({ inputs: [text], attrs: { output_stream, end } }) => {
-      write(decodeString((text as NdArray).item() as Uint8Array), output_stream, end);
+      write(summaryText(text as NdArray, -1), output_stream, end);
       return [];
     },
   },
   outside: "output",
 });
-
-function formatted(
-  template: string,
-  placeholder: string,
-  arrays: readonly NdArray[],
-  summarize: number,
-): string {
-  const parts = template.split(placeholder);
-  return parts.map((p, i) => {
-    if (i === parts.length - 1) return p;
-    return p + (i < arrays.length ? summaryText(arrays[i], summarize, true) : placeholder);
-  }).join("");
-}
 
 /** Writes a line, whose end the console adds. */
 function write(text: string, stream: string, end: string): void {
@@ -180,8 +145,8 @@ export function print(...given: unknown[]): Operation | undefined {
     inputs,
     (arrays) => {
       const text = isText
-        ? decodeString(arrays[0].item() as Uint8Array)
-        : formatted(template, placeholder, arrays, summarize);
+        ? summaryText(arrays[0], -1)
+        : filled(template, placeholder, arrays, summarize);
       write(text, outputStream, end);
     },
   );

@@ -61,7 +61,8 @@ function ranges(n: number, each: number, from: number): [Uint16Array, Uint8Array
   return [bases, bits];
 }
 
-class Inflater {
+/** Reads DEFLATE. */
+export class Inflater {
   readonly #from: Uint8Array;
   #at: number;
   #bits = 0;
@@ -70,11 +71,17 @@ class Inflater {
   size = 0;
   readonly #most: number;
 
-  constructor(from: Uint8Array, at: number, expected: number) {
+  /** Makes up to `most` bytes, and has room for the expected ones from the start. */
+  constructor(from: Uint8Array, at: number, expected: number, most: number = expected) {
     this.#from = from;
     this.#at = at;
     this.out = new Uint8Array(expected);
-    this.#most = expected;
+    this.#most = most;
+  }
+
+  /** Number of the first byte that was not read. */
+  get end(): number {
+    return this.#at - (this.#have >> 3);
   }
 
   run(): void {
@@ -118,6 +125,10 @@ class Inflater {
 
   #room(n: number, size = this.size): void {
     if (size + n > this.#most) throw broken(`it holds more than ${this.#most} bytes`);
+    if (size + n <= this.out.length) return;
+    const larger = new Uint8Array(Math.min(this.#most, Math.max(size + n, 2 * this.out.length)));
+    larger.set(this.out);
+    this.out = larger;
   }
 
   #stored(): void {
@@ -164,7 +175,8 @@ class Inflater {
 
   /** Most of the time is spent here, so the state is held in local variables. */
   #block(literals: Codes, distances: Codes): void {
-    const from = this.#from, { out } = this, most = this.#most;
+    const from = this.#from;
+    let { out } = this;
     let at = this.#at, bits = this.#bits, have = this.#have, size = this.size;
     for (;;) {
       // A length is a code of up to 15 bits and up to 5 more.
@@ -176,7 +188,10 @@ class Inflater {
       bits >>= n;
       have -= n;
       if (symbol < 256) {
-        if (size === most) this.#room(1, size);
+        if (size === out.length) {
+          this.#room(1, size);
+          out = this.out;
+        }
         out[size++] = symbol;
         continue;
       }
@@ -201,7 +216,10 @@ class Inflater {
       bits >>= n;
       have -= n;
       if (distance > size) throw broken("it refers to what is before its begin");
-      this.#room(length, size);
+      if (size + length > out.length) {
+        this.#room(length, size);
+        out = this.out;
+      }
       for (const end = size + length; size < end; size++) out[size] = out[size - distance];
     }
     this.#at = at;
@@ -225,7 +243,8 @@ function longCode({ counts, symbols }: Codes, bits: number): number {
   throw broken("it has a code of no symbol");
 }
 
-function broken(why: string): DataLossError {
+/** The error of data that cannot be read. */
+export function broken(why: string): DataLossError {
   return new DataLossError(`Cannot decompress: ${why}`);
 }
 
@@ -256,16 +275,22 @@ function inflateByPlatform(from: Uint8Array, size: number): Uint8Array | null {
 
 /** Inflates zlib data to `size` bytes. Throws `DataLossError` for data that are broken, or hold more or fewer. */
 export function inflateZlib(from: Uint8Array, size: number): Uint8Array {
+  const begin = zlibBegin(from);
+  const made = from.length < LEAST_FOR_PLATFORM ? null : inflateByPlatform(from, size);
+  if (made !== null) return made;
+  const inflater = new Inflater(from, begin, size);
+  inflater.run();
+  if (inflater.size !== size) throw broken(`it holds ${inflater.size} bytes, wanted ${size}`);
+  return inflater.out;
+}
+
+/** Returns the place behind the header of zlib data, RFC 1950. */
+export function zlibBegin(from: Uint8Array): number {
   if (from.length < 6 || (from[0] & 15) !== 8 || (from[0] << 8 | from[1]) % 31 !== 0) {
     throw broken("it does not begin as zlib data do");
   }
   if (from[1] & 32) throw broken("it wants a dictionary");
-  const made = from.length < LEAST_FOR_PLATFORM ? null : inflateByPlatform(from, size);
-  if (made !== null) return made;
-  const inflater = new Inflater(from, 2, size);
-  inflater.run();
-  if (inflater.size !== size) throw broken(`it holds ${inflater.size} bytes, wanted ${size}`);
-  return inflater.out;
+  return 2;
 }
 
 /** Bits of the hashes of repeats, the farthest distance and the longest length of a repeat. */
@@ -341,7 +366,8 @@ function lastNotAbove(bases: Uint16Array, value: number): number {
   return i;
 }
 
-function adler32(bytes: Uint8Array): number {
+/** The checksum of zlib data. */
+export function adler32(bytes: Uint8Array): number {
   let a = 1, b = 0;
   for (let i = 0; i < bytes.length;) {
     // The sums of so many bytes stay below 2³².

@@ -52,6 +52,7 @@ export {
   randomJpegQuality,
   statelessRandomJpegQuality,
 } from "./decode/jpeg.ts";
+export { decodeCompressed } from "./decode/compressed.ts";
 export { type ImageCodec, type ImageFormat, type Pixels, registerImageCodec } from "./codecs.ts";
 export {
   type Contents,

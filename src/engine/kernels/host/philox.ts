@@ -69,7 +69,8 @@ export function keyAndCounter(seed: readonly [bigint, bigint]): readonly [bigint
 /** Bits of a uniform number: those of the dtype's fraction. */
 const FRACTION: Readonly<Record<string, number>> = { float16: 10, bfloat16: 7, float32: 23 };
 
-function uniform(from: Philox, dtype: string): number {
+/** Draws a number of `[0, 1)`. */
+export function uniform(from: Philox, dtype: string): number {
   const word = from.next();
   if (dtype === "float64") return ((word & 0xfffff) * 2 ** 32 + from.next()) / 2 ** 52;
   const bits = FRACTION[dtype];
@@ -77,7 +78,7 @@ function uniform(from: Philox, dtype: string): number {
 }
 
 /** Draws two normal numbers, by Box and Muller. Halves are computed in single precision. */
-function normalPair(from: Philox, isDouble: boolean): readonly [number, number] {
+export function normalPair(from: Philox, isDouble: boolean): readonly [number, number] {
   const round = isDouble ? (x: number) => x : Math.fround, dtype = isDouble ? "float64" : "float32";
   const size = Math.max(uniform(from, dtype), round(1e-7));
   const angle = round(2 * Math.PI * uniform(from, dtype));

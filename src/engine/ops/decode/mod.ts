@@ -9,4 +9,6 @@ export {
   type DecodeRawOptions,
   parseTensor,
   serializeTensor,
+  texts,
 } from "./texts.ts";
+export { defineStringMap } from "../text/define_string_map.ts";

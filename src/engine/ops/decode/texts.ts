@@ -12,7 +12,7 @@ import { DecodeCSV } from "../text/csv.ts";
 import { ParseTensor, SerializeTensor } from "../text/text_codes.ts";
 
 /** A value whose strings are bytes: a tensor, a text, or bytes themselves. */
-const texts = (x: TensorLike, arg: string, fn: string): OpInput =>
+export const texts = (x: TensorLike, arg: string, fn: string): OpInput =>
   toInput(x, arg, fn, { dtype: "string" });
 
 /** Options of {@linkcode decodeRaw}. */

@@ -62,3 +62,11 @@ export {
 export { cropAndResize } from "./crop.ts";
 export { resize, resizeBilinear, resizeNearestNeighbor, type ResizeOptions } from "./resize.ts";
 export { flipLeftRight, flipUpDown, rotateWithOffset, transform } from "./warp.ts";
+export {
+  type DistortedBox,
+  type DistortedBoxOptions,
+  sampleDistortedBoundingBox,
+  statelessSampleDistortedBoundingBox,
+} from "./distorted_box.ts";
+export { extractGlimpse, type GlimpseNoise, type GlimpseOptions } from "./glimpse.ts";
+export { generateBoundingBoxProposals, type ProposalOptions } from "./proposals.ts";

@@ -30,3 +30,6 @@ export {
   setDiag,
   trace,
 } from "./diagonals.ts";
+export { bandedTriangularSolve } from "./banded.ts";
+export { eighTridiagonal, type EighTridiagonalOptions } from "./eigh_tridiagonal.ts";
+export { logm, sqrtm } from "./roots.ts";

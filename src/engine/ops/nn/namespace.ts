@@ -66,3 +66,11 @@ export {
   softmaxCrossEntropyWithLogits,
   sparseSoftmaxCrossEntropyWithLogits,
 } from "../rows/softmax.ts";
+export {
+  allCandidateSampler,
+  type CandidateSample,
+  computeAccidentalHits,
+  fixedUnigramCandidateSampler,
+  type FixedUnigramOptions,
+  learnedUnigramCandidateSampler,
+} from "../random/candidates.ts";

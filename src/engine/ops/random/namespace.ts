@@ -19,6 +19,22 @@ export {
 } from "./random.ts";
 export { foldIn, shuffle, split } from "./shuffle.ts";
 export { statelessCategorical, statelessGamma } from "./stateless.ts";
+export {
+  indexShuffle,
+  poisson,
+  statelessBinomial,
+  statelessParameterizedTruncatedNormal,
+  statelessPoisson,
+} from "./parameterized.ts";
+export {
+  allCandidateSampler,
+  type CandidateSample,
+  fixedUnigramCandidateSampler,
+  type FixedUnigramOptions,
+  learnedUnigramCandidateSampler,
+  logUniformCandidateSampler,
+  uniformCandidateSampler,
+} from "./candidates.ts";
 export { setRandomSeed as setSeed } from "./state.ts";
 
 function stateless(

@@ -15,7 +15,8 @@ const FLOATS = "{float16, bfloat16, float32, float64}";
 
 const SEEDED = ["T: index = int32", "Tseed: index = int64"];
 
-function drawnShape(shape: Spec, seed: Spec): PartialShape {
+/** The shape that an op with a seed draws. Throws `ValueError` for a seed that is not two numbers. */
+export function drawnShape(shape: Spec, seed: Spec): PartialShape {
   if (seed.shape && (seed.shape.length !== 1 || (seed.shape[0] ?? 2) !== 2)) {
     throw new ValueError(`seed must have shape [2], not [${seed.shape}]`);
   }

@@ -35,6 +35,14 @@ export function philoxOf([key, counter, alg]: readonly NdArray[]): Philox {
   return new Philox(k, top << 64n | low);
 }
 
+/** Returns the sequence of a seed, two whole numbers. */
+export function philoxOfSeed(seed: NdArray): Philox {
+  if (seed.size !== 2) refuse(`seed must have shape [2], not [${seed.shape}]`);
+  const [first, second] = Array.from(seed.data as Int32Array, BigInt);
+  const [key, low, top] = keyAndCounter([first, second]);
+  return new Philox(key, top << 64n | low);
+}
+
 /** Defines an op that draws numbers of a shape with `draw`; it may take more inputs. */
 function defineDraw(
   name: string,

@@ -85,7 +85,7 @@ export const PhiloxSkip: OpDef = defineOp({
 });
 
 /** Returns a seed as TensorFlow reads it: two whole numbers, int32 or int64. */
-function seedInput(seed: TensorLike, fn: string): OpInput {
+export function seedInput(seed: TensorLike, fn: string): OpInput {
   // Larger numbers, such as the time, are int64, as TensorFlow makes them.
   const isWide = Array.isArray(seed) && seed.some((s) => typeof s === "number" && (s | 0) !== s);
   const given = isWide

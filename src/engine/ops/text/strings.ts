@@ -375,6 +375,8 @@ export function ngrams(
   });
 }
 
+export { format, type FormatOptions } from "./format.ts";
+export { unicodeScript } from "./scripts.ts";
 export { unsortedSegmentJoin } from "./segment_join.ts";
 export {
   unicodeDecode,

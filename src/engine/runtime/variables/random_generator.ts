@@ -5,7 +5,7 @@ import { showAs } from "../../core/arrays/shown.ts";
 import { asDType, type DType, isFloating, isInteger } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import type { OpDef } from "../../core/op.ts";
+import { lookupOp, type OpDef } from "../../core/op.ts";
 import { isConcrete, sizeOf } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
@@ -14,7 +14,7 @@ import { cast } from "../../ops/array/cast.ts";
 import { zerosLike } from "../../ops/array/creation.ts";
 import { concat, stack, unstack } from "../../ops/array/join.ts";
 import { slice } from "../../ops/array/slice.ts";
-import { identity, literalInts } from "../../ops/array/view.ts";
+import { identity, literalInts, shape as shapeOf } from "../../ops/array/view.ts";
 import {
   asTensor,
   castInput,
@@ -24,6 +24,7 @@ import {
   toIndexInput,
 } from "../../ops/input.ts";
 import { add, mul, sub } from "../../ops/pointwise/arithmetic.ts";
+import { BinomialOfKey } from "../../ops/random/distributions.ts";
 import {
   BitsOfKey,
   IntegersOfKey,
@@ -203,6 +204,36 @@ export class Generator {
     return this.#draw(BitsOfKey, shape, "uniformFullInt", { dtype: to });
   }
 
+  /**
+   * Draws numbers of successes in `counts` trials, each with a probability of `probs`; these broadcast to the end of the shape. Throws
+   * `TypeError` for other dtypes than floats, int32 and int64, `ValueError` for shapes that do not fit.
+   */
+  binomial(
+    shape: TensorLike,
+    counts: TensorLike,
+    probs: TensorLike,
+    dtype: DType = "int32",
+  ): Tensor {
+    const fn = "binomial", to = asDType(dtype);
+    if (!["float16", "float32", "float64", "int32", "int64"].includes(to)) {
+      throw new TypeError(`Cannot draw ${to} by ${fn}: wanted floats, int32 or int64`);
+    }
+    const [n, p] = [[counts, "counts"] as const, [probs, "probs"] as const].map(([x, arg]) => {
+      const given = toDenseInput(x, arg, fn);
+      if (given.dtype === "string" || given.dtype.startsWith("complex")) {
+        throw new TypeError(`Cannot use ${given.dtype} as ${arg} of ${fn}: wanted real numbers`);
+      }
+      return castInput(given, given.dtype === "float64" ? "float64" : "float32");
+    });
+    const wide = n.dtype === "float64" || p.dtype === "float64" ? "float64" : "float32";
+    const trials = [castInput(n, wide), castInput(p, wide)];
+    // TensorFlow leaves room by the number of distributions too.
+    const places = (): Tensor =>
+      prod(apply1(lookupOp("BroadcastArgs")!, trials.map((x) => shapeOf(asTensor(x)))));
+    const room = (count: Tensor): Tensor => mul(add(count, mul(places(), 3)), 50);
+    return this.#draw(BinomialOfKey, shape, fn, { dtype: to }, trials, room);
+  }
+
   /** Draws `count` seeds of stateless functions: `[2, count]`, int64, a seed in each column. */
   makeSeeds(count = 1): Tensor {
     wantCount(count, "makeSeeds");
@@ -251,19 +282,20 @@ export class Generator {
     return compose(() => add(mul(this.#draw(op, shape, fn, { dtype: to }), stdDev), mean));
   }
 
-  /** Draws numbers of a shape by an op with key and counter. */
+  /** Draws numbers of a shape by an op with key and counter. The state moves on by as many numbers, or by those of `room`. */
   #draw(
     op: OpDef,
     shape: TensorLike,
     fn: string,
     attrs: { readonly dtype?: DType },
     more: readonly OpInput[] = [],
+    room?: (count: Tensor) => Tensor,
   ): Tensor {
     const dims = toIndexInput(shape, "shape", fn), known = literalInts(dims);
     return compose(() => {
-      const count = known !== undefined && isConcrete(known)
+      const count = known !== undefined && isConcrete(known) && !room
         ? new NdArray("uint64", [], BigUint64Array.of(BigInt(Math.max(0, sizeOf(known)))))
-        : cast(prod(asTensor(dims)), "uint64");
+        : cast(room ? room(prod(asTensor(dims))) : prod(asTensor(dims)), "uint64");
       const words = apply1(Bitcast, [this.skip(count)], { type: "uint64" });
       const counter = slice(words, [0], [WORDS - 1]), key = slice(words, [WORDS - 1], [1]);
       return apply1(op, [dims, key, counter, intScalar(PHILOX), ...more], attrs);

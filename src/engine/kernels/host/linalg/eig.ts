@@ -13,13 +13,14 @@ const EPSILON = 2 ** -52;
 const MOST_STEPS = 30;
 
 /** A square complex matrix: real and imaginary parts by rows. */
-interface Complex {
+export interface Complex {
   readonly n: number;
   readonly re: Float64Array;
   readonly im: Float64Array;
 }
 
-function matrix(n: number): Complex {
+/** A matrix of zeros. */
+export function matrix(n: number): Complex {
   return { n, re: new Float64Array(n * n), im: new Float64Array(n * n) };
 }
 
@@ -29,22 +30,27 @@ function identity(n: number): Complex {
   return z;
 }
 
-type Pair = readonly [re: number, im: number];
+/** A complex number. */
+export type Pair = readonly [re: number, im: number];
 
-const at = ({ n, re, im }: Complex, i: number, j: number): Pair => [re[i * n + j], im[i * n + j]];
-const times = ([a, b]: Pair, [c, d]: Pair): Pair => [a * c - b * d, a * d + b * c];
-const over = ([a, b]: Pair, [c, d]: Pair): Pair => {
+export const at = (
+  { n, re, im }: Complex,
+  i: number,
+  j: number,
+): Pair => [re[i * n + j], im[i * n + j]];
+export const times = ([a, b]: Pair, [c, d]: Pair): Pair => [a * c - b * d, a * d + b * c];
+export const over = ([a, b]: Pair, [c, d]: Pair): Pair => {
   const s = c * c + d * d;
   return [(a * c + b * d) / s, (b * c - a * d) / s];
 };
 const size = ([a, b]: Pair): number => Math.hypot(a, b);
 
-function put({ n, re, im }: Complex, i: number, j: number, [a, b]: Pair): void {
+export function put({ n, re, im }: Complex, i: number, j: number, [a, b]: Pair): void {
   re[i * n + j] = a;
   im[i * n + j] = b;
 }
 
-function root([a, b]: Pair): Pair {
+export function root([a, b]: Pair): Pair {
   const r = Math.sqrt((Math.hypot(a, b) + Math.abs(a)) / 2);
   if (r === 0) return [0, 0];
   return a >= 0 ? [r, b / (2 * r)] : [Math.abs(b) / (2 * r), b < 0 ? -r : r];
@@ -239,10 +245,29 @@ function inverseAdjoint(v: Complex): Complex {
   return out;
 }
 
+/** An upper triangular matrix and a unitary one: the first between the second and its adjoint is the matrix (I. Schur). */
+export interface Triangle {
+  readonly t: Complex;
+  readonly z: Complex;
+}
+
+/** Returns the triangle of matrix `k`; null where elements are not finite. */
+export function triangleOf(x: NdArray, k: number): Triangle | null {
+  const n = x.shape.at(-1)!, t = matrix(n), z = identity(n), from = x.data as Numbers;
+  const { slots } = DTYPES[x.dtype];
+  for (let i = 0; i < n * n; i++) {
+    t.re[i] = from[slots * (k * n * n + i)];
+    if (slots === 2) t.im[i] = from[slots * (k * n * n + i) + 1];
+    if (!Number.isFinite(t.re[i]) || !Number.isFinite(t.im[i])) return null;
+  }
+  toHessenberg(t, z);
+  toTriangle(t, z);
+  return { t, z };
+}
+
 /** Computes eigenvalues, and where wanted the vectors as columns and the adjoint of their inverse. */
 export function eigCpu(x: NdArray, e: NdArray, sides: readonly [NdArray, NdArray] | null): void {
-  const { rows: n, count } = matrices(x), from = x.data as Numbers;
-  const { slots } = DTYPES[x.dtype];
+  const { rows: n, count } = matrices(x);
   const write = (out: NdArray, place: number, m: Complex): void => {
     const to = out.data as Numbers;
     for (let i = 0; i < n * n; i++) {
@@ -251,16 +276,9 @@ export function eigCpu(x: NdArray, e: NdArray, sides: readonly [NdArray, NdArray
     }
   };
   for (let k = 0; k < count; k++) {
-    const h = matrix(n), z = identity(n);
-    let isFinite = true;
-    for (let i = 0; i < n * n; i++) {
-      h.re[i] = from[slots * (k * n * n + i)];
-      if (slots === 2) h.im[i] = from[slots * (k * n * n + i) + 1];
-      isFinite &&= Number.isFinite(h.re[i]) && Number.isFinite(h.im[i]);
-    }
-    if (!isFinite) throw new InvalidArgumentError("Input matrix contains NaN or Inf");
-    toHessenberg(h, z);
-    toTriangle(h, z);
+    const found = triangleOf(x, k);
+    if (found === null) throw new InvalidArgumentError("Input matrix contains NaN or Inf");
+    const { t: h, z } = found;
     const values = e.data as Numbers;
     for (let i = 0; i < n; i++) {
       [values[2 * (k * n + i)], values[2 * (k * n + i) + 1]] = at(h, i, i);

@@ -1,7 +1,7 @@
 /** Arrays as TensorFlow prints them: `[1 2 3 ... 7 8 9]`, a few elements at either end of each axis. */
-import { DTYPES } from "../../engine/core/dtype.ts";
-import type { NdArray } from "../../engine/core/nd_array.ts";
-import { decodeString } from "../../engine/core/text.ts";
+import { DTYPES } from "../../../core/dtype.ts";
+import type { NdArray } from "../../../core/nd_array.ts";
+import { decodeString } from "../../../core/text.ts";
 
 /** Formats an array with `summarize` elements at either end of each axis; -1 shows all. */
 export function summaryText(array: NdArray, summarize: number, quoted = false): string {
