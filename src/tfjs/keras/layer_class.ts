@@ -58,7 +58,9 @@ export function layerClass(
     constructor(config: Settings) {
       const given = withTexts(config), { activation } = given, dtype = kind.input?.(given);
       super(dtype ? { ...given, dtype } : given);
-      this.activation = activation ? layers.activation({ activation }).activation : null;
+      this.activation = activation && !kind.activates
+        ? layers.activation({ activation }).activation
+        : null;
       const own = Object.entries(given).filter(([key]) => !KEPT.has(key));
       this.settings = Object.fromEntries([...own, ["name", this.name]]);
       kind.check?.(this.settings);

@@ -48,6 +48,8 @@ export interface Kind {
     readonly of: (config: Settings) => WordsOf;
     readonly tokens: (x: tf.Tensor, config: Settings) => Tokens;
   };
+  /** True where `call` uses the activation, which is not one of the result. */
+  readonly activates?: boolean;
   /** True where steps that do not count stay so in the result. */
   readonly masks?: boolean;
 }

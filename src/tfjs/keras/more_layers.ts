@@ -30,7 +30,8 @@ function channelsLast(config: Settings): void {
 const RANDOM =
   `RandomFlip RandomRotation RandomZoom RandomTranslation RandomContrast RandomBrightness RandomHue RandomSaturation RandomShear
   RandomSharpness RandomGrayscale RandomInvert RandomErasing RandomGaussianBlur RandomPerspective RandomColorJitter
-  RandomColorDegeneration RandomPosterization RandomElasticTransform`.split(/\s+/);
+  RandomColorDegeneration RandomPosterization RandomElasticTransform RandomCrop RandAugment AugMix MixUp CutMix Equalization
+  Solarization`.split(/\s+/);
 
 function random(name: string): Kind {
   return {

@@ -4,7 +4,9 @@ import { UnimplementedError } from "../../engine/core/errors.ts";
 import type { Json } from "../layers/keras_config.ts";
 import { ADAPTIVE_POOLINGS } from "./adaptive_pooling.ts";
 import { ATTENTIONS } from "./attention_layers.ts";
+import { CONV_LSTMS } from "./conv_lstm.ts";
 import { CONVOLUTIONS } from "./convolutions.ts";
+import { CROSSINGS } from "./crossing.ts";
 import {
   along,
   extent,
@@ -21,6 +23,7 @@ import {
 } from "./layer_kinds.ts";
 import { MORE_LAYERS } from "./more_layers.ts";
 import { runOperation } from "./operations.ts";
+import { SPECTROGRAMS } from "./spectrograms.ts";
 import { TEXT_LAYERS } from "./text_layers.ts";
 
 /** The parts of an equation of `EinsumDense`, "ab,bc->ac": its result's labels and its kernel's. */
@@ -89,6 +92,9 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   ...TEXT_LAYERS,
   ...ADAPTIVE_POOLINGS,
   ...CONVOLUTIONS,
+  ...CONV_LSTMS,
+  ...CROSSINGS,
+  ...SPECTROGRAMS,
   Operation: {
     call: ({ inputs, config }) => runOperation(String(config.operation), template(config), inputs),
   },

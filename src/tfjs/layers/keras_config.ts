@@ -33,7 +33,8 @@ const OWN = new Set(
   `MultiHeadAttention Normalization Subtract GroupNormalization RMSNormalization UnitNormalization Identity EinsumDense
   UpSampling1D ZeroPadding1D Cropping1D Resizing MaskedAveragePooling1D Attention AdditiveAttention GroupQueryAttention
   GlobalAveragePooling3D GlobalMaxPooling3D SpatialDropout2D SpatialDropout3D ZeroPadding3D Cropping3D UpSampling3D DepthwiseConv1D
-  SeparableConv1D Conv1DTranspose CenterCrop CategoryEncoding Discretization SpectralNormalization`
+  SeparableConv1D Conv1DTranspose CenterCrop CategoryEncoding Discretization SpectralNormalization ConvLSTM1D ConvLSTM3D
+  HashedCrossing STFTSpectrogram MelSpectrogram AutoContrast RandAugment AugMix MixUp CutMix Equalization Solarization`
     .split(
       /\s+/,
     ),

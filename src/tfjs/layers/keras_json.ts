@@ -14,7 +14,7 @@ export const isObject = (value: unknown): value is JsonObject =>
 
 const OPERATIONS = /^keras\.(src\.)?ops\b/;
 /** Layers whose settings do not say that they are layers, and not operations. */
-const BRIEF = /^(SpatialDropout\dD|Discretization)$/;
+const BRIEF = /^(SpatialDropout\dD|Discretization|HashedCrossing)$/;
 
 /** True for a layer or an operation that is written as one. */
 export const isOperation = ({ module, class_name: name, config }: JsonObject): boolean =>

@@ -51,6 +51,9 @@ const NAMES: readonly (readonly [name: string, corrects?: boolean])[] = [
   ["adaptive"],
   ["grouped_convolutions"],
   ["spectral"],
+  ["sounds"],
+  ["volumes"],
+  ["crossings"],
 ];
 /** Models whose vocabularies lie in files of an archive: `.h5` files have none. */
 const ARCHIVES = ["learned", "sentences"];

@@ -212,6 +212,7 @@ def augmented():
     x = keras.Input((7, 8, 3))
     y = L.RandomFlip()(L.CenterCrop(5, 6)(x))
     y = L.RandomContrast(0.5)(L.RandomRotation(0.2)(y))
+    y = L.AutoContrast((-3, 3))(y)
     return keras.Model(x, L.Dense(2)(L.Flatten()(y))), [noise(3, 7, 8, 3)]
 
 
@@ -225,6 +226,37 @@ def spatial():
     s = L.DepthwiseConv1D(3, depth_multiplier=2, padding="same", activation="tanh")(s)
     s = L.SeparableConv1D(3, 2, strides=2, activation="relu")(s)
     return keras.Model(x, L.Dense(2)(L.Concatenate()([*pooled, L.Flatten()(s)]))), [noise(3, 7, 8, 3)]
+
+
+def sounds():
+    """Spectrograms, whose kernels learn, and a recurrent convolution along frequencies."""
+    x = keras.Input((48, 2))
+    y = L.STFTSpectrogram(mode="magnitude", frame_length=8, frame_step=4, fft_length=16, expand_dims=True)(x)
+    y = L.ConvLSTM1D(3, 2, strides=2, padding="same", return_sequences=True)(y)
+    y = L.ConvLSTM1D(2, 3, dilation_rate=1, recurrent_activation="hard_sigmoid", activation="relu", go_backwards=True)(y)
+    z = L.STFTSpectrogram(mode="log", frame_length=8, window="hamming", padding="same")(x)
+    s = L.STFTSpectrogram(mode="stft", frame_length=16, scaling="spectrum", periodic=True)(x)
+    p = L.STFTSpectrogram(mode="psd", frame_length=8, scaling=None)(x)
+    m = L.MelSpectrogram(fft_length=16, sequence_stride=6, sequence_length=12, sampling_rate=800, num_mel_bins=5)(L.Flatten()(x[:, :, :1]))
+    n = L.MelSpectrogram(fft_length=8, sequence_stride=4, power_to_db=False, mag_exp=1.0, num_mel_bins=3, max_freq=3000)(L.Flatten()(x))
+    parts = [L.Flatten()(t) for t in (y, z, s, p / 10.0, m / 50.0, n)]
+    return keras.Model(x, L.Dense(2)(L.Concatenate()(parts)) / 8.0), [noise(3, 48, 2)]
+
+
+def volumes():
+    """A recurrent convolution over three axes."""
+    x = keras.Input((3, 4, 3, 5, 2))
+    y = L.ConvLSTM3D(2, (2, 1, 2), padding="same", use_bias=False, return_sequences=True)(x)
+    y = L.ConvLSTM3D(3, 2)(y)
+    return keras.Model(x, L.Dense(2)(L.Flatten()(y))), [noise(2, 3, 4, 3, 5, 2)]
+
+
+def crossings():
+    """Crossed categories."""
+    a, b, c = keras.Input((1,), dtype="int32"), keras.Input((1,), dtype="int32"), keras.Input((4,))
+    e = L.Embedding(20, 3)(L.HashedCrossing(20)([a, b]))
+    one = L.HashedCrossing(7, output_mode="one_hot")([b, a])
+    return keras.Model([a, b, c], L.Dense(2)(L.Concatenate()([L.Flatten()(e), one, c]))), [words(5, 1), words(5, 1), noise(5, 4)]
 
 
 def encoded():
@@ -362,7 +394,7 @@ def spectral():
 
 # Files of Keras 2 hold no learned vocabularies.
 ARCHIVES = {"learned", "sentences"}
-MODELS = [mlp, unbuilt, cnn, branches, nested, recurrent, seq2seq, transformer, masked, crossed, activations, operations, normalized, attended, grouped, augmented, spatial, encoded, texts, learned, sentences, adaptive, grouped_convolutions, spectral]
+MODELS = [mlp, unbuilt, cnn, branches, nested, recurrent, seq2seq, transformer, masked, crossed, activations, operations, normalized, attended, grouped, augmented, spatial, encoded, texts, learned, sentences, adaptive, grouped_convolutions, spectral, sounds, volumes, crossings]
 
 
 def packed(path):
