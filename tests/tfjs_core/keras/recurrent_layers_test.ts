@@ -77,8 +77,8 @@ testOnDevices("spectrograms have the frames and bins that files say, and are sav
   ) {
     const model = await modelOf("STFTSpectrogram", config, [40, 1]);
     const y = model.predict(x) as tf.Tensor;
-    assertEquals(y.shape, shape);
-    assertEquals(model.outputs[0].shape.slice(1), shape.slice(1));
+    assertEquals(y.shape, [...shape]);
+    assertEquals(model.outputs[0].shape.slice(1), [...shape.slice(1)]);
     await close((await again(model)).predict(x), y);
   }
   const config = {
