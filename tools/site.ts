@@ -50,7 +50,11 @@ const TRAINING =
  */
 const SMALL = {
   train: { never: /\/(graph_model|file_writer)\.ts$/, without: UNUSED },
-  camera: { never: /\/file_writer\.ts$/, without: RegExp(`${UNUSED.source}|${TRAINING}`) },
+  camera: {
+    never: /\/file_writer\.ts$/,
+    without: RegExp(`${UNUSED.source}|${TRAINING}`),
+    ownFiles: true,
+  },
 };
 
 /** The worker of programs, the library as it loads it, and ops of one's own. */

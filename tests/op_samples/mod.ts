@@ -114,6 +114,7 @@ export const WITHOUT_SAMPLES: Readonly<Record<string, string>> = {
   StatelessRandomGetAlg: "has no inputs: tests/tf",
   SparseAddGrad: "the gradient of SparseAdd: tests/graph_def",
   ParseExampleV2: "has lists of outputs: tests/tf",
+  ParseSequenceExampleV2: "has lists of outputs: tests/names/sequences_test.ts",
   CheckNumerics: "fails or passes its input on: tests/debugging",
   StringFormat: "makes texts: tests/debugging",
   PrintV2: "writes to the console: tests/debugging",

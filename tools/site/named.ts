@@ -15,10 +15,18 @@ interface NamedOptions {
   readonly never?: RegExp;
   /** Modules that define ops which the page does without, unless it imports them. Default: none. */
   readonly without?: RegExp;
+  /** True: of ops that only files have it knows those of its own model, which others define. Default false. */
+  readonly ownFiles?: boolean;
 }
 
+/** The list of ops that only files have. */
+const OF_FILES = /\/engine\/ops\/of_files\.ts$/,
+  FILE_OPS = /(FILE_OPS: readonly OpDef\[\] = )\[[^;]*\];/;
+
 /** Leaves out modules of the library of which a page uses nothing, as bundlers do with the package. */
-export const named = ({ never = /^$/, without = /^$/ }: NamedOptions): Plugin => ({
+export const named = (
+  { never = /^$/, without = /^$/, ownFiles = false }: NamedOptions,
+): Plugin => ({
   name: "named",
   setup({ onLoad, onResolve }) {
     onResolve(
@@ -38,6 +46,12 @@ export const named = ({ never = /^$/, without = /^$/ }: NamedOptions): Plugin =>
         sideEffects: isTable || effects.has(module),
       };
     });
+    if (ownFiles) {
+      onLoad({ filter: OF_FILES }, async ({ path }) => ({
+        contents: (await Deno.readTextFile(path)).replace(FILE_OPS, "$1[];"),
+        loader: "ts",
+      }));
+    }
     onLoad({ filter: /.*/, namespace: "found" }, () => ({
       contents: kept.map((module) => `import ${JSON.stringify(root + module)};`).join("\n"),
       resolveDir: root,

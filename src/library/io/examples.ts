@@ -202,9 +202,11 @@ export function parseSingleExample<const F extends ExampleFeatures>(
   return parse(input, noStrings(), features, true) as ParsedExample<F, Tensor>;
 }
 
-const noStrings = (): NdArray => new NdArray("string", [0], []);
+/** No names, or no keys. */
+export const noStrings = (): NdArray => new NdArray("string", [0], []);
 
-function recordsInput(serialized: Contents | readonly Uint8Array[], fn: string): OpInput {
+/** Converts records: bytes, or a list of them. */
+export function recordsInput(serialized: Contents | readonly Uint8Array[], fn: string): OpInput {
   if (serialized instanceof Uint8Array) return new NdArray("string", [], [serialized]);
   if (Array.isArray(serialized) && serialized.every((r) => r instanceof Uint8Array)) {
     return new NdArray("string", [serialized.length], serialized);
@@ -212,17 +214,19 @@ function recordsInput(serialized: Contents | readonly Uint8Array[], fn: string):
   return toInput(serialized as TensorLike, "serialized", fn, { dtype: "string" });
 }
 
-function rankOf(input: OpInput): number | null {
+/** The rank of an input; null where it is not known. */
+export function rankOf(input: OpInput): number | null {
   return (input instanceof NdArray ? input.shape : input.staticShape)?.length ?? null;
 }
 
 /** A feature's name in the examples, and its key in the result. */
-interface Asked<F> {
+export interface Asked<F> {
   readonly name: string;
   readonly key: string;
   readonly feature: F;
 }
-type Dense = FixedLenFeature | FixedLenSequenceFeature;
+/** Features that are padded tensors. */
+export type Dense = FixedLenFeature | FixedLenSequenceFeature;
 
 function parse(
   serialized: OpInput,
@@ -273,7 +277,7 @@ function parse(
 /**
  * Returns the features in the order of the results. Throws `ValueError` with TensorFlow's phrases for an invalid one.
  */
-function askedFeatures(features: ExampleFeatures): Asked<ExampleFeatures[string]>[] {
+export function askedFeatures(features: ExampleFeatures): Asked<ExampleFeatures[string]>[] {
   const entries = Object.entries(features ?? {});
   if (entries.length === 0) {
     throw new ValueError(
@@ -309,7 +313,9 @@ function askedFeatures(features: ExampleFeatures): Asked<ExampleFeatures[string]
 }
 
 /** Returns the default of a dense feature; no elements where it has none. */
-function defaultOf({ name, feature: { kind, shape, dtype, defaultValue } }: Asked<Dense>): OpInput {
+export function defaultOf(
+  { name, feature: { kind, shape, dtype, defaultValue } }: Asked<Dense>,
+): OpInput {
   if (defaultValue === undefined) return toNdArray([], { dtype, shape: [0] });
   const input = defaultValue instanceof Tensor
     ? toInput(defaultValue, `the default of "${name}"`, "parseExample", { dtype })

@@ -32,6 +32,13 @@ export {
   VarLenFeature,
 } from "./examples.ts";
 export {
+  type ParsedSequences,
+  parseSequenceExample,
+  parseSingleSequenceExample,
+  type SequenceExampleFeatures,
+  type SequenceFeatures,
+} from "./sequence_examples.ts";
+export {
   decodeCsv,
   type DecodeCsvOptions,
   decodeRaw,

@@ -19,6 +19,7 @@ import { abs, sign } from "../../engine/ops/pointwise/rounding.ts";
 import { multiplyNoNan } from "../../engine/ops/pointwise/select.ts";
 import { sum } from "../../engine/ops/reduce/reduce.ts";
 import "../../engine/ops/host/examples.ts";
+import "../../engine/ops/host/sequence_examples.ts";
 import "../../engine/ops/text/all.ts";
 import "../ops/bits.ts";
 import { FILE_OPS, tensorScatterSub } from "../../engine/ops/of_files.ts";
@@ -57,7 +58,12 @@ import {
   uniqueWithCounts,
   zero,
 } from "./rules/numerics.ts";
-import { parseExample, parseSingleExample } from "./rules/records.ts";
+import {
+  parseExample,
+  parseSequenceExample,
+  parseSingleExample,
+  parseSingleSequenceExample,
+} from "./rules/records.ts";
 import { sparseConcat } from "./rules/sparse.ts";
 import {
   fold,
@@ -72,7 +78,7 @@ import {
 const NORM = ["y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2"];
 const NORM_GRAD = ["x_backprop", "scale_backprop", "offset_backprop"];
 // Lists of outputs have lengths of their own: functions know only the first, and have the newer op.
-const PARSED = ["sparse_indices"];
+const PARSED = ["sparse_indices"], PARSED_LISTS = ["context_sparse_indices"];
 
 const areTexts = ({ inputs: [x] }: ImportedNode): boolean => x?.dtype === "string";
 
@@ -193,6 +199,8 @@ export const OP_TABLE: Readonly<Record<string, OpEntry>> = {
   // Records.
   ParseExample: rule(parseExample, 2, { outputs: PARSED }),
   ParseSingleExample: rule(parseSingleExample, 1, { outputs: PARSED }),
+  ParseSequenceExample: rule(parseSequenceExample, 2, { outputs: PARSED_LISTS }),
+  ParseSingleSequenceExample: rule(parseSingleSequenceExample, 2, { outputs: PARSED_LISTS }),
   // Sparse tensors.
   SparseConcat: rule(sparseConcat, 3),
   // Variables.

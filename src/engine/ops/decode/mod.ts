@@ -1,5 +1,6 @@
 /** Functions of texts and bytes that `tf.io` shows, and parts of others. */
 export { type Feature, ParseExampleV2, writeExample } from "../host/examples.ts";
+export { ParseSequenceExampleV2 } from "../host/sequence_examples.ts";
 export * from "./jpeg_parts.ts";
 export { deserializeManySparse, serializeManySparse, serializeSparse } from "./sparse_texts.ts";
 export {

@@ -12,7 +12,8 @@ export type Feature =
 /** Kinds of lists by their field's number in a Feature. */
 const KIND_OF = [null, "string", "float32", "int64"] as const;
 
-class ExampleReader extends Reader {
+/** Reads Examples. */
+export class ExampleReader extends Reader {
   /** Throws `InvalidArgumentError`: the bytes are no Example. */
   override refuse(): never {
     const shown = JSON.stringify(decodeString(this.bytes.subarray(0, 100))).slice(1, -1);
@@ -23,7 +24,7 @@ class ExampleReader extends Reader {
 }
 
 /** Counts the values of a list of a kind, and goes to its end. */
-function countValues(reader: Reader, kind: number, end: number): number {
+export function countValues(reader: Reader, kind: number, end: number): number {
   let count = 0;
   while (reader.next(end)) {
     if (reader.number !== 1) continue;
