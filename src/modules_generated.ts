@@ -795,7 +795,7 @@ import "./engine/ops/decode/texts.ts";
 import "./engine/ops/decode/sparse_texts.ts";
 import "./engine/ops/decode/mod.ts";
 import "./library/io/examples.ts";
-import "./library/io/sequence_examples.ts";
+import "./library/io/decode/sequence_examples.ts";
 import "./library/io/codecs.ts";
 import "./library/io/within.ts";
 import "./library/io/wav.ts";

@@ -37,7 +37,7 @@ export {
   parseSingleSequenceExample,
   type SequenceExampleFeatures,
   type SequenceFeatures,
-} from "./sequence_examples.ts";
+} from "./decode/sequence_examples.ts";
 export {
   decodeCsv,
   type DecodeCsvOptions,

@@ -1,6 +1,6 @@
 /** Triangular systems whose matrices have few diagonals, on the host. Sums in float64. */
 import { InvalidArgumentError } from "../../../core/errors.ts";
-import { type NdArray } from "../../../core/nd_array.ts";
+import type { NdArray } from "../../../core/nd_array.ts";
 import { broadcastStrides, sizeOf } from "../../../core/shape.ts";
 import type { Numbers } from "../matmul.ts";
 

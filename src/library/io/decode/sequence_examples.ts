@@ -1,18 +1,18 @@
 /** tf.io.parseSequenceExample and its sibling: records of `tf.train.SequenceExample`, read into tensors. */
-import { apply, compose, type OpInput } from "../../engine/core/apply.ts";
-import { optionCheck } from "../../engine/core/arguments.ts";
-import { toNdArray } from "../../engine/core/convert.ts";
-import type { DType } from "../../engine/core/dtype.ts";
-import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
-import { ValueError } from "../../engine/core/errors.ts";
-import { NdArray } from "../../engine/core/nd_array.ts";
-import type { PartialShape } from "../../engine/core/shape.ts";
-import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
-import { cast } from "../../engine/ops/array/cast.ts";
-import { ParseSequenceExampleV2 } from "../../engine/ops/decode/mod.ts";
-import { toInput } from "../../engine/ops/input.ts";
-import { RaggedTensor } from "../../engine/ops/ragged/ragged_tensor.ts";
-import { SparseTensor } from "../../engine/ops/ragged/sparse_tensor.ts";
+import { apply, compose, type OpInput } from "../../../engine/core/apply.ts";
+import { optionCheck } from "../../../engine/core/arguments.ts";
+import { toNdArray } from "../../../engine/core/convert.ts";
+import type { DType } from "../../../engine/core/dtype.ts";
+import { TypeError } from "../../../engine/core/throwing/builtin_errors.ts";
+import { ValueError } from "../../../engine/core/errors.ts";
+import type { NdArray } from "../../../engine/core/nd_array.ts";
+import type { PartialShape } from "../../../engine/core/shape.ts";
+import type { Tensor, TensorLike } from "../../../engine/core/tensor.ts";
+import { cast } from "../../../engine/ops/array/cast.ts";
+import { ParseSequenceExampleV2 } from "../../../engine/ops/decode/mod.ts";
+import { toInput } from "../../../engine/ops/input.ts";
+import { RaggedTensor } from "../../../engine/ops/ragged/ragged_tensor.ts";
+import { SparseTensor } from "../../../engine/ops/ragged/sparse_tensor.ts";
 import {
   type Asked,
   askedFeatures,
@@ -26,8 +26,8 @@ import {
   rankOf,
   recordsInput,
   type VarLenFeature,
-} from "./examples.ts";
-import type { Contents } from "./image_ops.ts";
+} from "../examples.ts";
+import type { Contents } from "../image_ops.ts";
 
 /** Features of steps by name. */
 export type SequenceFeatures = Readonly<
