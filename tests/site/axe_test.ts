@@ -97,6 +97,17 @@ const STATES: Readonly<Record<string, Readonly<Record<string, (page: Page) => Pr
         await page.keyboard.type("tf.");
         await page.waitForSelector(".cm-tooltip-autocomplete li");
       },
+      "the editor, with help about a name": async (page) => {
+        await page.keyboard.press("Escape");
+        await write(page, 'import * as tf from "@weft/weft";\ntf.ones([2]).square();');
+        await page.locator(".cm-line span", { hasText: "square" }).last().hover();
+        await page.waitForSelector(".cm-help");
+      },
+      "the editor, with an error underlined": async (page) => {
+        await page.mouse.move(0, 0);
+        await runProgram(page, "const x = 1;\nx.no.more;");
+        await page.waitForSelector(".cm-lintRange-error");
+      },
       "running": async (page) => {
         await endless(page);
         await textOf(page, "output", /begun/);

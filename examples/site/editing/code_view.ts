@@ -35,6 +35,9 @@ const COLOURS = HighlightStyle.define([
   },
 ]);
 
+/** Names that a list of completions shows at a time. */
+const MOST_PROPOSED = 10;
+
 const LOOK = EditorView.theme({
   "&": { height: "100%", color: "var(--text)", backgroundColor: "var(--panel)" },
   "&.cm-focused": { outline: "none" },
@@ -56,7 +59,10 @@ const LOOK = EditorView.theme({
     color: "var(--on-accent)",
     backgroundColor: "var(--accent)",
   },
-  ".cm-completionDetail": { fontStyle: "normal", opacity: "0.8" },
+  // All that it has are in sight: keys bring the others.
+  ".cm-tooltip.cm-tooltip-autocomplete > ul": { maxHeight: "none", overflow: "hidden" },
+  ".cm-completionDetail": { fontStyle: "normal", color: "var(--quiet)" },
+  "li[aria-selected] .cm-completionDetail": { color: "inherit" },
   ".cm-help": { padding: "0.4rem 0.6rem", whiteSpace: "pre-wrap", overflowWrap: "anywhere" },
   ".cm-help p": { margin: "0.3rem 0 0", fontFamily: "system-ui, sans-serif" },
   ".cm-help a": { color: "var(--accent)" },
@@ -90,7 +96,10 @@ export function makeCodeView(area: HTMLTextAreaElement, run: () => void): CodeVi
       closeBrackets(),
       typescriptLanguage,
       syntaxHighlighting(COLOURS),
-      autocompletion({ override: [completions, localCompletionSource] }),
+      autocompletion({
+        override: [completions, localCompletionSource],
+        maxRenderedOptions: MOST_PROPOSED,
+      }),
       hoverTooltip(documentation),
       keymap.of([
         ...closeBracketsKeymap,
@@ -101,6 +110,8 @@ export function makeCodeView(area: HTMLTextAreaElement, run: () => void): CodeVi
       ]),
       LOOK,
       EditorView.contentAttributes.of({
+        // As it is: said, so that tools know that keys reach what scrolls around it.
+        tabindex: "0",
         "aria-label": area.ariaLabel ?? labels.map((label) => label.textContent).join(" "),
       }),
       EditorView.updateListener.of(({ docChanged, state }) => {
