@@ -1,6 +1,7 @@
 /** Memory of compiled runs: the owners of values, writes onto inputs, uploads, and what is freed. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
+import { canRead } from "../../src/engine/core/device.ts";
 import type { CpuDevice } from "../../src/engine/devices/cpu/cpu_device.ts";
 import { lookupOp } from "../../src/engine/core/op.ts";
 import { executeOn } from "../../src/engine/runtime/eager/eager.ts";
@@ -173,6 +174,15 @@ testOnGpu("what a run makes on the CPU is uploaded once for all kernels that rea
     const bytes = counters.bytesToDevice - before;
     assert(bytes >= 4000 && bytes < 8000, `${bytes} bytes in run ${run}`);
   }
+});
+
+testOnGpu("an op of the CPU runs there where its inputs can be read", async () => {
+  using _scope = tf.scope();
+  const y = onCpu(() =>
+    tf.neg(tf.device("/GPU:0", () => tf.neg(tf.tensor([1, 2]))))
+  ) as EagerTensor;
+  assertEquals(y.storage.device.type, canRead(gpuDevice()!) ? "CPU" : "GPU");
+  assertEquals([...await y.data()], [1, 2]);
 });
 
 testAwaited("an op of the CPU runs where an input lies that must be waited for", async () => {
