@@ -60,7 +60,7 @@ export class FaceFinder {
     const colours = tf.slice(tf.cast(tf.tensor(picture), "float32"), [0, 0, 0], [-1, -1, 3]);
     const square = tf.pad(colours, [[0, side - height], [0, side - width], [0, 0]]);
     const batch = tf.expandDims(square, 0) as tf.Tensor4D;
-    const small = tf.image.resizeBilinear(batch, [SIDE, SIDE]);
+    const small = batch.resizeBilinear([SIDE, SIDE]);
     const seen = tf.sub(tf.div(small, 127.5), 1);
     const outputs = await this.#model.executeAsync(seen) as tf.Tensor[];
     // A grid has one output of how sure it is and one of where: the finer grid has more guesses.

@@ -4,6 +4,7 @@ import { Bitcast } from "./array/bitcast.ts";
 import { DynamicPartition } from "./array/partition.ts";
 import { TensorScatterMax, TensorScatterMin, TensorScatterMul } from "./array/scatter_fold.ts";
 import { DecodePaddedRaw, DecodeRaw } from "./host/decode_raw.ts";
+import { ParseSequenceExampleV2 } from "./host/sequence_examples.ts";
 import {
   DeserializeManySparse,
   DeserializeSparse,
@@ -59,6 +60,7 @@ export const FILE_OPS: readonly OpDef[] = [
   ...FAKE_QUANT_OPS,
   IsotonicRegression,
   NonMaxSuppressionWithOverlaps,
+  ParseSequenceExampleV2,
   ...PHILOX_OPS,
   PhiloxSkip,
   SerializeManySparse,

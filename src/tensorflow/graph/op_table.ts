@@ -19,7 +19,6 @@ import { abs, sign } from "../../engine/ops/pointwise/rounding.ts";
 import { multiplyNoNan } from "../../engine/ops/pointwise/select.ts";
 import { sum } from "../../engine/ops/reduce/reduce.ts";
 import "../../engine/ops/host/examples.ts";
-import "../../engine/ops/host/sequence_examples.ts";
 import "../../engine/ops/text/all.ts";
 import "../ops/bits.ts";
 import { FILE_OPS, tensorScatterSub } from "../../engine/ops/of_files.ts";

@@ -17,7 +17,6 @@ import { cast } from "../array/cast.ts";
 import { gather } from "../array/gather.ts";
 import { stack } from "../array/join.ts";
 import { transpose } from "../array/move.ts";
-import { sparseToDense } from "../array/scatter.ts";
 import { identity, literalInts, reshape } from "../array/view.ts";
 import {
   asTensor,
@@ -47,36 +46,11 @@ export * from "../host/sparse.ts";
 export * from "../host/sparse_segments.ts";
 export * from "./sparse_count.ts";
 export * from "./sparse_cross.ts";
+export * from "./sparse_dense.ts";
 export * from "./sparse_folds.ts";
 export * from "./sparse_makers.ts";
 export * from "./sparse_moves.ts";
 export type { SparseLike } from "./sparse_input.ts";
-
-/**
- * Converts a sparse tensor to a dense one, with `defaultValue` elsewhere: a scalar of its dtype, by default 0, false or
- * the empty string. Differentiable. Throws `TypeError` where `x` is no sparse tensor; with `validateIndices` `InvalidArgumentError` for an
- * index out of range, and on the CPU for indices that repeat or are out of order. Follows TensorFlow `tf.sparse.to_dense`.
- *
- * @example
- * ```ts
- * import * as tf from "@weft/weft";
- * const x = new tf.SparseTensor([[0, 1], [1, 0]], [5, 6], [2, 2]);
- * console.log(tf.sparse.toDense(x, -1).arraySync()); // [[-1, 5], [6, -1]]
- * ```
- */
-export function toDense(
-  x: SparseLike,
-  defaultValue?: TensorLike,
-  validateIndices = true,
-): Tensor {
-  const given = toSparse(x, "x", "toDense"), { values, denseShape, shape, dtype } = given;
-  const none = dtype === "string" ? "" : dtype === "bool" ? false : 0;
-  const at = validateIndices ? checkedIndices(given) : given.indices;
-  const dims = isConcrete(shape) ? shape : denseShape;
-  const dense = sparseToDense(at, values, dims, defaultValue ?? none, validateIndices);
-  if (dense.isSymbolic) dense.setShape(shape);
-  return dense;
-}
 
 /**
  * Sorts the elements of a sparse tensor by their indices, as other functions require. Differentiable with respect to

@@ -20,7 +20,7 @@ import { cast } from "../array/cast.ts";
 import { onesLike } from "../array/creation.ts";
 import { gather } from "../array/gather.ts";
 import { unsortedSegmentSum } from "../array/segment.ts";
-import { toDense } from "../ragged/sparse_namespace.ts";
+import { toDense } from "../ragged/sparse_dense.ts";
 import { SparseTensor } from "../ragged/sparse_tensor.ts";
 
 /** Checks lengths against the number of steps, and returns them. */
