@@ -2,6 +2,8 @@
 import * as tf from "@weft/weft";
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { effort } from "../effort.ts";
+import type { WebGpuDevice } from "../../src/engine/devices/webgpu/webgpu_device.ts";
+import { gpuDevice } from "../../src/engine/runtime/devices/devices.ts";
 import { testOnDevices } from "../devices.ts";
 import KERAS from "./keras_chains.json" with { type: "json" };
 
@@ -251,7 +253,10 @@ testOnDevices("transformations that follow each other are one dispatch", async (
   optimizer.applyGradients(grads);
   assertEquals(v.arraySync(), [1 - 0.25 * 1.5, -2 + 0.25 * 2, 3 - 0.25 * 2.5]);
   const { dispatches } = await tf.profile(() => void optimizer.applyGradients(grads));
-  if (device === "webgpu") assertEquals(dispatches, 1);
+  if (device !== "webgpu") return;
+  // Where few buffers may be bound at once, what is joined comes in parts.
+  const { maxBuffers } = (gpuDevice() as WebGpuDevice).profile;
+  assertEquals(dispatches, maxBuffers > 10 ? 1 : 4);
 });
 
 testOnDevices(
