@@ -56,8 +56,10 @@ Deno.test({
     const first = await read();
     for (let k = 0; k < 30; k++) await read();
     const counts = await tf.profile(read);
+    // Where few buffers may be bound at once, Adam's joined updates come in parts.
+    const { maxBuffers } = (gpuDevice() as WebGpuDevice).profile;
     assertEquals([counts.dispatches, counts.submits, counts.readbacks, counts.bytesToHost], [
-      9,
+      maxBuffers > 10 ? 9 : 12,
       1,
       1,
       4,
