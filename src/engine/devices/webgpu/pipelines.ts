@@ -73,7 +73,9 @@ export class Pipelines {
   readonly #used = new WeakMap<Program, WeakRef<Pipeline>>();
   readonly #layouts = new Map<string, Layout>();
   readonly #groups = new Map<string, GPUBindGroup>();
-  readonly #unproven = new Map<Promise<void>, Unproven>();
+  readonly #unproven = new Set<Promise<void>>();
+  /** Pipelines of the library that may prove invalid. */
+  readonly #open = new Set<Unproven>();
   #isAhead = false;
   /** Number of programs that did not compile. */
   faults = 0;
@@ -119,6 +121,7 @@ export class Pipelines {
     };
     const made = new Pipeline(() => this.#device.createComputePipeline(descriptor), layout);
     const since = op === undefined ? this.#batch() : null;
+    const open: Unproven = { pipeline: made, program, since };
     // An error of compilation is one of the module, which the scope has.
     const coming = this.#isAhead
       ? this.#device.createComputePipelineAsync(descriptor).then((gpu) => made.came(gpu), () => {})
@@ -130,8 +133,12 @@ export class Pipelines {
       made.isProven = true;
       // A program refused before it ran has been reported.
       if (error && !known) this.#fail(made.fault!, since);
-    }, () => {}).finally(() => this.#unproven.delete(proof));
-    this.#unproven.set(proof, { pipeline: made, program, since });
+    }, () => {}).finally(() => {
+      this.#unproven.delete(proof);
+      this.#open.delete(open);
+    });
+    this.#unproven.add(proof);
+    if (since !== null) this.#open.add(open);
     this.#used.set(program, new WeakRef(made));
     return made;
   }
@@ -156,8 +163,9 @@ export class Pipelines {
 
   /** Is {@linkcode Pipelines.prove} for all programs of the library, whose kernels are not proven before they run. */
   proveAll(): void {
-    if (this.#unproven.size === 0) return;
-    const open = [...this.#unproven.values()].filter(({ since }) => since !== null);
+    if (this.#open.size === 0) return;
+    const open = [...this.#open];
+    this.#open.clear();
     try {
       for (const { pipeline, since } of this.#invalid(open)) this.#fail(pipeline.fault!, since);
     } catch {
@@ -191,7 +199,7 @@ export class Pipelines {
 
   /** Resolves when the compilation of all programs has succeeded or failed. */
   async settled(): Promise<void> {
-    await Promise.all(this.#unproven.keys());
+    await Promise.all(this.#unproven);
   }
 
   /** Returns the bind group of these buffers, or of parts of them. */
