@@ -26,6 +26,7 @@ const LOOPS: Readonly<Record<string, string>> = {
     "UnsortedSegmentSum UnsortedSegmentMax UnsortedSegmentMin UnsortedSegmentProd CropAndResize ImageProjectiveTransformV3",
     "an unknown number of rows",
   ),
+  GenerateBoundingBoxProposals: "boxes are picked by the host",
   ...named("CropAndResizeGradImage CropAndResizeGradBoxes", "an unknown number of rows"),
   ...named(
     "Dilation2D Dilation2DBackpropInput Dilation2DBackpropFilter",

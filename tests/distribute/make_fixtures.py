@@ -52,7 +52,7 @@ OTHER = {
     "shuffled": RANGE(50).shuffle(20, seed=3),
     "repeated": RANGE(10).repeat(3),
     "slices": tf.data.Dataset.from_tensor_slices([10, 20, 30, 40, 50]).map(lambda x: x + 1),
-    "unknown": RANGE(3).map(lambda x: (tf.io.read_file("x"), tf.strings.unicode_script([65]))),
+    "unknown": RANGE(3).map(lambda x: (tf.io.read_file("x"), tf.raw_ops.Fact())),
     "compressed": SLICES.map(lambda e: compression_ops.compress((e["x"], e["y"]))),
     "images": RANGE(10).map(lambda i: tf.fill([8, 8, 3], tf.cast(i, tf.float32))),
 }

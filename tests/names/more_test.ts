@@ -343,7 +343,7 @@ testOnDevices("what has no distance, root or sample is refused", async () => {
       InvalidArgumentError,
       "is -2",
     ],
-    [() => n.random.fixedUnigramCandidateSampler([[1]], 1, 2, true, 4), TypeError, "'options'"],
+    [() => n.random.fixedUnigramCandidateSampler([[1]], 1, 2, true, 4), TypeError, "'unigrams'"],
     [() => nn.computeAccidentalHits([[1, 2]], [1], 1), ValueError, "1 columns"],
     [() => nn.computeAccidentalHits([[1]], [[1]], 1), ValueError, "a vector"],
     [() => io.decodeCompressed("hello", "ZLIB"), DataLossError, "begin as zlib"],

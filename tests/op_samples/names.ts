@@ -99,7 +99,7 @@ export const NAMES: SampleTable = {
   ),
   StatelessSampleDistortedBoundingBox: [
     sample([vector(40, 30, 3), box, floats([], 0.25), seed]),
-    sample([vector(9, 9, 1), floats([1, 0, 4]), floats([], 0), seed], {
+    sample([vector(9, 9, 1), floats([1, 0, 4]), floats([], 0.5), seed], {
       use_image_if_no_bounding_boxes: true,
     }),
   ],

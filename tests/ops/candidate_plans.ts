@@ -4,6 +4,7 @@
 
 import type { Candidates, Profile } from "../../src/engine/core/dispatch.ts";
 import type { OpDef, Problem } from "../../src/engine/core/op.ts";
+import { runnableVariants } from "../../src/engine/kernels/pointwise/half.ts";
 import { gpuVariants } from "../../src/engine/devices/webgpu/kernel_table.ts";
 import type { ForcedPlan } from "../../src/library/testing/run_op.ts";
 
@@ -54,7 +55,8 @@ export function candidatesOf(
     return index;
   };
   const profile = { ...own, chooser: { active: true, choose } };
-  const variant = gpuVariants(def).find(({ fits }) => fits?.(problem, profile) ?? true);
+  const variants = runnableVariants(gpuVariants(def), problem, profile);
+  const variant = variants.find(({ fits }) => fits?.(problem, profile) ?? true);
   if (variant === undefined) return [];
   const list: Candidate[] = [];
   do {

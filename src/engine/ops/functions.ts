@@ -128,6 +128,7 @@ export {
   type RaggedTensorSpecMaker,
   type RaggedValues,
 } from "./ragged/ragged_tensor.ts";
+export type { SparseLike } from "./ragged/sparse_input.ts";
 export {
   SparseArray,
   SparseTensor,

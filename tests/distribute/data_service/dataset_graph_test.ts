@@ -45,7 +45,7 @@ Deno.test("a graph names all ops and scripts that are not here", async () => {
     tf.errors.NotFoundError,
   );
   assertStringIncludes(error.message, "'ReadFile' at node");
-  assertStringIncludes(error.message, "'UnicodeScript' at node");
+  assertStringIncludes(error.message, "'Fact' at node");
   await assertRejects(
     () => graph("scripts").then((g) => buildDataset(g)),
     tf.errors.NotFoundError,

@@ -153,7 +153,7 @@ Deno.test("what a worker lacks is told to the client, all of it", async () => {
   await using service = await Service.start({ workers: 1 });
   const error = await assertRejects(() => read(service, "unknown"), tf.errors.NotFoundError);
   assertStringIncludes(error.message, "'ReadFile'");
-  assertStringIncludes(error.message, "'UnicodeScript'");
+  assertStringIncludes(error.message, "'Fact'");
 });
 
 Deno.test("a dataset that nobody registered is not found", async () => {

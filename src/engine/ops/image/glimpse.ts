@@ -164,7 +164,7 @@ const check = optionCheck<GlimpseOptions>("image.extractGlimpse", {
  * import * as tf from "@weft/weft";
  * const x = tf.reshape(tf.range(0, 9), [1, 3, 3, 1]);
  * const options = { centered: false, normalized: false, noise: "zero" } as const;
- * console.log(await tf.image.extractGlimpse(x, [2, 2], [[1, 2]], options).data()); // [5, 0, 8, 0]
+ * console.log(await tf.image.extractGlimpse(x, [2, 2], [[1, 2]], options).data()); // Float32Array(4) [5, 0, 8, 0]
  * ```
  */
 export function extractGlimpse(

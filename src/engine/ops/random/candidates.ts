@@ -92,7 +92,7 @@ export function uniformCandidateSampler(
  * ```ts
  * import * as tf from "@weft/weft";
  * const [, ofTrue] = tf.random.logUniformCandidateSampler([[0, 9]], 2, 4, false, 10);
- * console.log((await ofTrue.data()).map((v) => Math.round(Number(v) * 100) / 100)); // [1.16, 0.16]
+ * console.log((await ofTrue.data()).map((v) => Math.round(100 * Number(v)))); // Float32Array(2) [116, 16]
  * ```
  */
 export function logUniformCandidateSampler(
@@ -183,7 +183,8 @@ export function fixedUnigramCandidateSampler(
 ): CandidateSample {
   const fn = "fixedUnigramCandidateSampler";
   checkFixed(options);
-  const { unigrams, distortion = 1, numReservedIds = 0, numShards = 1, shard = 0 } = options;
+  const { unigrams, distortion = 1, numReservedIds = 0, numShards = 1, shard = 0, seed } =
+    options ?? {} as FixedUnigramOptions;
   countsOf({ numTrue, numSampled, rangeMax, numShards }, unique, fn);
   wantList(unigrams, "unigrams", fn, "weights");
   for (const [name, value] of Object.entries({ distortion, numReservedIds, shard })) {
@@ -200,7 +201,7 @@ export function fixedUnigramCandidateSampler(
   const weights = { unigrams: [...unigrams], distortion, num_reserved_ids: numReservedIds };
   const given = classes(trueClasses, "trueClasses", fn);
   const all = { ...attrs, ...weights, num_shards: numShards, shard };
-  return sampled(FIXED_UNIGRAM, given, all, options.seed);
+  return sampled(FIXED_UNIGRAM, given, all, seed);
 }
 
 /**

@@ -63,7 +63,7 @@ function parameters(all: readonly [name: string, x: TensorLike][], fn: string): 
  * ```ts
  * import * as tf from "@weft/weft";
  * const x = tf.random.poisson([2000], [4, 100]);
- * console.log(x.shape, (await tf.mean(x, 0).data()).map((v) => Math.round(Number(v)))); // [2000, 2] [4, 100]
+ * console.log(x.shape, (await tf.mean(x, 0).data()).map((v) => Math.round(Number(v)))); // [2000, 2] Float32Array(2) [4, 100]
  * ```
  */
 export function poisson(

@@ -142,11 +142,12 @@ const dtypesOf = (list: readonly Asked<{ readonly dtype: DType }>[]): DType[] =>
 
 function parse(
   serialized: OpInput,
-  features: SequenceExampleFeatures,
+  features: SequenceExampleFeatures | undefined,
   { fn, isSingle }: { readonly fn: string; readonly isSingle: boolean },
 ): Record<string, unknown>[] {
   check(features);
-  const context = byKind(features.contextFeatures), steps = byKind(features.sequenceFeatures);
+  const { contextFeatures, sequenceFeatures, exampleNames } = features ?? {};
+  const context = byKind(contextFeatures), steps = byKind(sequenceFeatures);
   for (const { name, feature } of steps.dense) {
     if (feature.kind === "sequence") continue;
     throw new ValueError(
@@ -158,9 +159,9 @@ function parse(
       `Cannot apply ${fn} without features: wanted contextFeatures or sequenceFeatures`,
     );
   }
-  const names = features.exampleNames === undefined
+  const names = exampleNames === undefined
     ? noStrings()
-    : toInput(features.exampleNames, "exampleNames", fn, { dtype: "string" });
+    : toInput(exampleNames, "exampleNames", fn, { dtype: "string" });
   const int32 = (list: readonly unknown[]): string[] => list.map(() => "int32");
   const parts = compose(() => {
     const out = [
