@@ -26,7 +26,7 @@ test("the first page loads the library when one turns to its program, which prin
   assertEquals(await page.textContent("#status"), "");
   assert(!loaded.includes("/program_worker.js"), loaded.join(" "));
   await page.hover("#picture");
-  await textOf(page, "status", / ms on the CPU, calls of your functions: 1$/);
+  await textOf(page, "status", / ms on the CPU, CPU kernels: \d+, calls of your functions: 1$/);
   assert(loaded.includes("/program_worker.js"));
   assertEquals(await page.textContent("#output"), shown);
   assertEquals(shown, "[0, 0, 0, 20, 9]");
@@ -91,7 +91,7 @@ test("the first page times five rows on this machine, and their results agree", 
 
 test("the first page shows what is read back from the GPU, and the thread over the function [webgpu]", async (page) => {
   await turnTo(page, "webgpu");
-  await textOf(page, "status", /on WebGPU, GPU dispatches: 2, readbacks: 2/);
+  await textOf(page, "status", /on WebGPU, .*GPU dispatches: 2, readbacks: 2/);
   assertEquals([await count(page, "g.gpu"), await count(page, "path.readback")], [2, 2]);
   assertEquals([await count(page, "path.thread:not(.over)"), await count(page, "path.over")], [
     1,
