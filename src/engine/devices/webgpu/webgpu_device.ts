@@ -188,7 +188,8 @@ export class WebGpuDevice implements Device {
       this.check();
       const inputs = given as readonly (PooledBuffer | undefined)[],
         own = outputs as PooledBuffer[];
-      this.#admit(launches, [...inputs, ...own]);
+      this.#admit(launches, inputs);
+      if (this.#pool.failed > 0) this.#pool.refuse(own);
       // The host's copy is no longer valid.
       for (const buffer of own) buffer.given = null;
       for (const launch of launches) this.#record(launch, inputs, own);
