@@ -103,7 +103,7 @@ export class Task {
       const { signal } = this.#stop;
       // Elements are sent as they are: they are never written to.
       const ahead = Math.max(AHEAD, Number(this.def.numConsumers));
-      this.#elements ??= dataset.prefetch(ahead).source.open(wholePass(signal));
+      this.#elements ??= dataset.prefetch(ahead).source.open(wholePass(signal, { isServed: true }));
       const item = await this.#elements.next();
       signal.throwIfAborted();
       if (item instanceof Failure) throw item.error;

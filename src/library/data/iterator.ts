@@ -10,12 +10,15 @@ import type { Element } from "./element.ts";
 import { type Elements, Failure, type Place, Queue, type Source, type State } from "./source.ts";
 import { decodeState, encodeState } from "./state.ts";
 
-/** Makes the place of a pipeline's last stage. */
-export function wholePass(signal: AbortSignal = new AbortController().signal): Place {
+/** Makes the place of a pipeline's last stage. A pass of a server gives the event loop more turns. */
+export function wholePass(
+  signal: AbortSignal = new AbortController().signal,
+  { isServed = false }: { readonly isServed?: boolean } = {},
+): Place {
   return {
     path: "Iterator::Root",
     signal,
-    limit: RunLimit.of({ signal }),
+    limit: isServed ? RunLimit.of({ signal }) : RunLimit.alone(signal),
     draws: new DrawCounts(),
   };
 }
