@@ -2,43 +2,9 @@
 // Runs alone: compiled calls are not given again on a device that has refused a program.
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { HAS_WEBGPU, testOnGpu } from "../../devices.ts";
+import { testOnGpu } from "../../devices.ts";
 import { errorOf } from "../../script/helpers.ts";
-
-/** Programs that call this helper are refused while `isRefusing`. */
-const HELPER = "atan2_(";
-let isRefusing = false, length = 1;
-
-if (HAS_WEBGPU) {
-  const { createShaderModule } = GPUDevice.prototype;
-  GPUDevice.prototype.createShaderModule = function (descriptor) {
-    const code = isRefusing && descriptor.code.includes(HELPER) ? "no WGSL" : descriptor.code;
-    return createShaderModule.call(this, { ...descriptor, code });
-  };
-}
-
-/** An expression whose program is refused; a longer one each time, since programs are compiled once. */
-function refusing(): (x: tf.Tensor) => tf.Tensor {
-  isRefusing = true;
-  const sines = length++;
-  return (x) => {
-    let y = tf.atan2(x, 0.5);
-    for (let i = 0; i < sines; i++) y = tf.sin(y);
-    return y;
-  };
-}
-
-const numbers = (by: number): tf.Tensor =>
-  tf.tensor(Array.from({ length: 96 }, (_, i) => 2 * Math.sin(by * i + 1)), [24, 4]);
-
-/** Results of several kernels. */
-const fine = (x: tf.Tensor): tf.Tensor[] => [
-  tf.div(tf.sub(x, tf.mean(x, -1, true)), 3),
-  tf.softmax(x),
-  tf.matMul(x, x, true),
-];
-
-const lists = (ts: readonly tf.Tensor[]): number[][] => ts.map((t) => Array.from(t.dataSync()));
+import { fine, lists, numbers, refusals, REFUSED, refusing } from "./refusing.ts";
 
 /** Asserts that results are `wanted`, or that reading them throws the fault. */
 function rightOrRefused(results: readonly tf.Tensor[], wanted: number[][], what: string): void {
@@ -47,7 +13,7 @@ function rightOrRefused(results: readonly tf.Tensor[], wanted: number[][], what:
     try {
       found = Array.from(t.dataSync());
     } catch (error) {
-      return assertMatch((error as Error).message, /Cannot compile WGSL program/, what);
+      return assertMatch((error as Error).message, REFUSED, what);
     }
     wanted[i]!.forEach((w, k) => assert(Math.abs(w - found[k]!) < 1e-5, `${what}: ${i} at ${k}`));
   });
@@ -79,12 +45,12 @@ for (const [way, run] of Object.entries(WAYS)) {
       const f = refusing(), before = fine(numbers(1.7));
       for (let k = 0; k < 2; k++) {
         const error = await errorOf(async () => void await run(f));
-        assertMatch(error.message, /Cannot compile WGSL program/);
+        assertMatch(error.message, REFUSED);
         assert(error instanceof tf.errors.InternalError);
       }
       rightOrRefused(before, wanted, "recorded before");
       rightOrRefused(fine(numbers(1.7)), wanted, "recorded after");
-      isRefusing = false;
+      refusals.isOn = false;
       assertEquals(lists(fine(numbers(1.7))), wanted);
     },
   );
@@ -102,8 +68,8 @@ testOnGpu("a program that is refused and never read spoils no number that is", a
       rightOrRefused(after(numbers(1.7)), wanted, "beside it");
       tf.zeros([1]).dataSync();
       throw new Error("no call has failed");
-    }).then(({ message }) => assertMatch(message, /Cannot compile WGSL program/));
+    }).then(({ message }) => assertMatch(message, REFUSED));
     assertEquals(lists(fine(numbers(1.7))), wanted);
   }
-  isRefusing = false;
+  refusals.isOn = false;
 });

@@ -16,6 +16,8 @@ export interface PooledBuffer extends Listed {
   readonly bytes: number;
   /** Last command batch that uses it: an upload must not overtake that batch. */
   batch: number;
+  /** Last command batch that writes it; -1 where the host or another owner wrote last. */
+  written: number;
   /** A copy of the host's upload, where that is small and has no other writer; null for results of kernels. */
   given: Uint8Array<ArrayBuffer> | null;
   /** The list that it returns to: that of its size, or that of small uploads of its size. */
@@ -124,24 +126,32 @@ export class BufferPool {
     if (!buffer.isFree) this.#failed.set(buffer, why);
   }
 
-  /** Marks all that the commands of some batches use as invalid, and lets free buffers go, whose batches say nothing of later contents. */
+  /**
+   * Marks all that the commands of some batches write as invalid: what they only read keeps its contents. Lets free buffers go, whose
+   * batches say nothing of later contents.
+   */
   spoilBatches(batches: SpoiltBatches): void {
     this.#spoilt.push(batches);
     this.#trim(batches.until, 0);
   }
 
-  #faultOf({ batch }: PooledBuffer): OpError | undefined {
+  /** The fault of a batch of commands; undefined where all of them ran. */
+  #faultOf(batch: number): OpError | undefined {
     return this.#spoilt.find(({ since, until }) => batch >= since && batch < until)?.fault;
   }
 
-  /** Throws where one of these is invalid: `ResourceExhaustedError` where it could not be allocated. */
-  refuse(buffers: readonly (PooledBuffer | undefined)[]): void {
+  /**
+   * Throws where one of these is invalid, or commands of `batch` were lost: `ResourceExhaustedError` where there was no memory for a buffer.
+   */
+  refuse(buffers: readonly (PooledBuffer | undefined)[], batch = -1): void {
     for (const b of buffers) {
       const why = b && this.#failed.get(b);
       if (why) throw why();
-      const fault = b && this.#faultOf(b);
+      const fault = b && this.#faultOf(b.written);
       if (fault) throw fault;
     }
+    const fault = this.#faultOf(batch);
+    if (fault) throw fault;
   }
 
   /**
@@ -232,7 +242,17 @@ export class BufferPool {
   #buffer(gpu: GPUBuffer, list: PooledBuffer["list"]): PooledBuffer {
     const { size: bytes } = gpu;
     const id = this.#nextId++;
-    return { gpu, bytes, id, batch: -1, given: null, isFree: false, isListed: false, list };
+    return {
+      gpu,
+      bytes,
+      id,
+      batch: -1,
+      written: -1,
+      given: null,
+      isFree: false,
+      isListed: false,
+      list,
+    };
   }
 
   /** Handles a buffer that could not be allocated: it never enters the pool, and the pool's buffers are destroyed. */
@@ -263,7 +283,7 @@ export class BufferPool {
    */
   give(buffer: PooledBuffer, batch: number): void {
     this.#usedBytes -= buffer.bytes;
-    if (this.#failed.delete(buffer) || this.#faultOf(buffer)) return this.#destroy(buffer);
+    if (this.#failed.delete(buffer) || this.#faultOf(buffer.written)) return this.#destroy(buffer);
     buffer.isFree = true;
     this.#freeBytes += buffer.bytes;
     const { list } = buffer;

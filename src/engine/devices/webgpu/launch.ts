@@ -27,6 +27,8 @@ export class Launch {
   readonly slot: ParamSlot = { offset: 0, epoch: -1 };
   /** Buffers of the last {@linkcode Launch.bind}, in binding order. */
   readonly buffers: PooledBuffer[];
+  /** Numbers of the bindings that it writes. */
+  readonly writes: readonly number[];
   /** For each binding the input's number, or -1 - the number among outputs and temporaries. */
   readonly #from: readonly number[];
   readonly #recent: Recent[] = [];
@@ -46,6 +48,7 @@ export class Launch {
     this.words.set(dispatch.params.map((w) => w >>> 0));
     this.key = this.words.join();
     this.buffers = new Array(dispatch.buffers.length);
+    this.writes = [...this.buffers.keys()].filter((i) => dispatch.program.bindings[i] !== "read");
   }
 
   /**
@@ -62,6 +65,21 @@ export class Launch {
       buffers[i] = from[i] >= 0 ? inputs[from[i]]! : own[-1 - from[i]];
     }
     return this.groupOf(buffers, pipelines);
+  }
+
+  /** Bytes of the buffers of the last {@linkcode Launch.bind}. */
+  get bytes(): number {
+    const { buffers } = this;
+    let bytes = 0;
+    for (let i = 0; i < buffers.length; i++) bytes += buffers[i].bytes;
+    return bytes;
+  }
+
+  /** Notes that a command of a batch uses the buffers of the last {@linkcode Launch.bind}. */
+  usedBy(batch: number): void {
+    const { buffers, writes } = this;
+    for (let i = 0; i < buffers.length; i++) buffers[i].batch = batch;
+    for (let i = 0; i < writes.length; i++) buffers[writes[i]].written = batch;
   }
 
   /** Returns the bind group of buffers in binding order. */

@@ -99,6 +99,10 @@ export class Take {
     // Some were last used by an earlier batch: a later number is safe.
     for (let i = 0; i < moving.length; i++) moving[i].batch = batch;
     for (const b of this.#used) b.batch = batch;
+    for (let i = 0; i < commands.length; i++) {
+      const { buffers, launch: { writes } } = commands[i];
+      for (let k = 0; k < writes.length; k++) buffers[writes[k]].written = batch;
+    }
     return this.#outputs.map((o) => {
       if (typeof o !== "number") return pool.claim(o);
       // The host's copy is no longer valid.

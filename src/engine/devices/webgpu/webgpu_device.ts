@@ -264,11 +264,9 @@ export class WebGpuDevice implements Device {
     own: readonly PooledBuffer[],
   ): void {
     const group = launch.bind(inputs, own, this.#pipelines);
-    const { buffers } = launch;
-    let bytes = 0;
-    for (let i = 0; i < buffers.length; i++) bytes += buffers[i].bytes;
+    const { bytes } = launch;
     const batch = this.#stream.dispatch(launch, group, bytes);
-    for (let i = 0; i < buffers.length; i++) buffers[i].batch = batch;
+    launch.usedBy(batch);
     this.#take?.add(launch, group, bytes);
   }
 
@@ -288,6 +286,7 @@ export class WebGpuDevice implements Device {
     // writeBuffer runs before commands that are recorded but not submitted: it must not meet a buffer those use.
     const buffer = this.#pool.takeIdle(storageBytes(array), this.#stream.batch);
     if (buffer.batch === this.#stream.batch) this.flush();
+    buffer.written = -1;
     const bytes = toDeviceBytes(array);
     if (bytes.byteLength > 0) this.gpu.queue.writeBuffer(buffer.gpu, 0, bytes);
     if (bytes.byteLength <= KEPT_BYTES) buffer.given = bytes.slice();
@@ -322,15 +321,17 @@ export class WebGpuDevice implements Device {
     this.#checkReads(reads);
     const { ranges, arraysOf } = splitReads(reads);
     if (ranges.length === 0) return arraysOf([]);
+    // The copy stands in the batch of all that is recorded, and is lost with it.
+    const { batch } = this.#stream;
     const raw = await traced(readbackSpan(ranges), () => this.#readback.read(ranges))
       .catch((e) => this.#failedRead(e));
-    this.#checkReads(reads);
+    this.#checkReads(reads, batch);
     return arraysOf(raw);
   }
 
-  #checkReads(reads: readonly BufferRead[]): void {
+  #checkReads(reads: readonly BufferRead[], batch?: number): void {
     this.check();
-    if (this.#pool.failed > 0) this.#pool.refuse(reads.map((r) => r.buffer as PooledBuffer));
+    if (this.#pool.failed > 0) this.#pool.refuse(reads.map((r) => r.buffer as PooledBuffer), batch);
   }
 
   /**
@@ -371,6 +372,7 @@ export class WebGpuDevice implements Device {
     this.check();
     const bytes = storageBytes(spec);
     const buffer = this.#pool.take(this.#pool.classOf(bytes));
+    buffer.written = this.#stream.batch;
     this.#stream.submit((encoder) => encoder.copyBufferToBuffer(gpu, 0, buffer.gpu, 0, bytes));
     return buffer;
   }
