@@ -1,15 +1,20 @@
-/** Lines that say the same in two ways, with sparse tensors and without, for all rows at once and for each, give the same in every mode. */
+/**
+ * Lines that say the same in two ways, with sparse tensors and without, with complex numbers and with their parts, for all rows at once and
+ * for each, give the same in every mode.
+ */
 import { assert, assertEquals } from "@std/assert";
 import { faultsOf } from "../../tools/fuzz_programs/check.ts";
 import { generate } from "../../tools/fuzz_programs/generator.ts";
 import { modesFor } from "../../tools/fuzz_programs/modes.ts";
 import { BATCHED } from "../../tools/fuzz_programs/ops_batched.ts";
+import { COMPLEX } from "../../tools/fuzz_programs/ops_complex.ts";
 import { SPARSE } from "../../tools/fuzz_programs/ops_sparse.ts";
+import { SCANS } from "../../tools/fuzz_programs/ops_states.ts";
 import { inOtherWords } from "../../tools/fuzz_programs/program.ts";
 import { testOnDevices } from "../devices.ts";
-import { effort } from "../effort.ts";
+import { effort, some } from "../effort.ts";
 
-[...SPARSE, ...BATCHED].forEach((template, i) => {
+[...SPARSE, ...BATCHED, ...some([...COMPLEX, ...SCANS], 24)].forEach((template, i) => {
   testOnDevices(`a program of line ${i}, ${template[1].slice(0, 60)},`, async (device) => {
     for (let seed = 1; seed <= effort(1, 8); seed++) {
       const program = generate(seed, template);

@@ -8,6 +8,7 @@
 import * as tf from "@weft/weft";
 import { ARRAYS, SEEDS, SEGMENTS, SETS } from "./ops_arrays.ts";
 import { BATCHED } from "./ops_batched.ts";
+import { COMPLEX } from "./ops_complex.ts";
 import { COMPOSITES, CONTROL, SCRIPTS } from "./ops_control.ts";
 import { JOINED } from "./ops_joined.ts";
 import { MATRICES, SYSTEMS } from "./ops_linalg.ts";
@@ -23,6 +24,7 @@ import {
   REDUCTIONS,
 } from "./ops_pointwise.ts";
 import { SPARSE } from "./ops_sparse.ts";
+import { GENERATORS, SCANS } from "./ops_states.ts";
 import { READS, WRITES } from "./ops_variables.ts";
 import {
   bodyOf,
@@ -71,6 +73,9 @@ const FAMILIES: readonly (readonly [readonly Template[], number])[] = [
   [ARRAYS, 2],
   [[...SETS, ...SEEDS, ...SEGMENTS], 1],
   [NAMESPACES, 2],
+  [COMPLEX, 2],
+  [SCANS, 1],
+  [GENERATORS, 1],
 ];
 
 /** All templates. */

@@ -23,9 +23,14 @@ export interface Mode {
 
 type Shapes = "known" | "unknown dims" | "unknown rank";
 
+/** Both parts of complex numbers, unlike weighed. */
+function partsSum(y: tf.Tensor): tf.Tensor {
+  return tf.add(tf.real(y), tf.mul(tf.imag(y), -2));
+}
+
 function lossOf(outputs: readonly tf.Tensor[]): tf.Tensor[] {
   return outputs.filter((y) => /^(float|complex)/.test(y.dtype)).map((y) =>
-    tf.sum(tf.mul(tf.cast(y.dtype === "complex64" ? tf.real(y) : y, "float32"), 0.5))
+    tf.sum(tf.mul(tf.cast(/^complex/.test(y.dtype) ? partsSum(y) : y, "float32"), 0.5))
   );
 }
 

@@ -157,6 +157,23 @@ export const SEEDS: readonly Template[] = [
     "i:int32",
     `tf.random.statelessGamma([2, 3], ${SEED}, tf.constant([1.5, 2, 3]), 2, "#pick(float32|float16)")`,
   ],
+  [
+    "i:int32",
+    `tf.random.statelessPoisson([2, 3], ${SEED}, [1.5, 2, 30], "#pick(int32|int64|float32)")`,
+  ],
+  [
+    "i:int32 x:float32",
+    `tf.random.statelessBinomial([2, 3], ${SEED}, [4, 10, 40], tf.sigmoid(tf.sum($x)), "int32")`,
+  ],
+  [
+    "i:int32 x:float32",
+    `tf.random.statelessParameterizedTruncatedNormal([2, 3], ${SEED}, tf.tanh(tf.sum($x)), [1, 0.5, 2], -2, 2)`,
+  ],
+  ["i:int32", `tf.random.indexShuffle(tf.mod(${FLAT}, 5), ${SEED}, 4)`],
+  [
+    "i:int32",
+    `tf.sort(tf.random.indexShuffle(tf.range(0, 7, 1, "int32"), ${SEED}, 6)) ≡ tf.range(0, 7, 1, "int32")`,
+  ],
   ["x:rows", "tf.sort(tf.random.shuffle($x), 0) ≡ tf.sort($x, 0)"],
   ["x:rows", "tf.sum(tf.mul(tf.random.shuffle($x), 2), 0) ≡ tf.mul(tf.sum($x, 0), 2)"],
 ];

@@ -87,6 +87,20 @@ export const MATRICES: readonly Template[] = [
   ["x:matrices", "tf.linalg.diag($x, { k: #pick([-1, 0]|[0, 1]), numRows: $x.shape.at(-1) })"],
   ["x:rows", "tf.linalg.diag($x, { k: #int(-1,1) })"],
   ["x:matrices", "((v) => tf.linalg.cross(v, tf.reverse(v, [-1])))(tf.gather($x, [0, 0, 0], -1))"],
+  ["x:matrices", `((r) => tf.matMul(r, r))(tf.linalg.sqrtm(${POSITIVE})) ≡ ${POSITIVE}`],
+  [
+    "x:matrices",
+    `tf.linalg.logm(tf.cast(${POSITIVE}, "complex64"))`,
+  ],
+  [
+    "x:matrices",
+    `((v) => tf.linalg.bandedTriangularSolve(tf.stack([tf.add(tf.abs(tf.mean(v, -1)), 2), tf.sin(tf.sum(v, -1))], -2), v, { lower: true, adjoint: #bool }))(tf.concat([$x, $x], -2))`,
+    2,
+  ],
+  [
+    "x:matrix",
+    `((a) => tf.linalg.eighTridiagonal(a, tf.add(tf.abs(tf.slice(tf.reverse(a, [0]), [1])), 0.5)))(tf.sum($x, -1))`,
+  ],
   ["x:matrix", "tf.linalg.gramSchmidt(tf.add($x, tf.eye($x.shape[0], $x.shape[1])))"],
 ];
 

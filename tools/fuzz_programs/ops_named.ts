@@ -124,6 +124,13 @@ export const STRINGS: readonly Template[] = [
     "tf.strings.length(tf.transpose(tf.gather(tf.strings.asString(tf.expandDims($i, 0)), [0, 0])))",
   ],
   [
+    "i:int32 j:int32",
+    "((rows) => tf.editDistance(rows($i), rows($j), #bool))((v) => tf.sparse.fromDense(tf.expandDims(tf.add(tf.abs(tf.reshape(v, [-1])), 1), 0)))",
+    2,
+  ],
+  ["i:int32", 'tf.cast(tf.fingerprint(tf.strings.asString(tf.reshape($i, [-1]))), "int32")'],
+  ["x:any i:int32", 'tf.strings.length(tf.strings.format("a {} b {}", [$i, tf.shape($x)]))'],
+  [
     "i:int32",
     'tf.sum(tf.strings.toNumber(tf.strings.asString(tf.pyFunction((a) => tf.abs(a), [$i], tf.TensorSpec(null, "int32")))))',
   ],

@@ -222,6 +222,11 @@ export const ATTENTIONS: readonly Template[] = [
 
 /** Windows over images, and what follows them in networks. */
 export const IMAGES: readonly Template[] = [
+  [
+    "x:image",
+    'tf.image.extractGlimpse($x, [2, 3], tf.fill([#rows(x), 2], #pick(0|0.25|-1)), { centered: #bool, normalized: #bool, noise: "zero" })',
+    2,
+  ],
   ["x:image", `tf.conv2d($x, ${filter("2, 2, 2, 3", 24)}, #int(1,2), "#pick(same|valid)")`, 2],
   ["x:image", `tf.relu(tf.add(tf.conv2d($x, ${filter("1, 1, 2, 2", 4)}, 1, "same"), tf.sum($x)))`],
   [

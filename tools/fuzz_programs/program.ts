@@ -90,7 +90,8 @@ const GRADIENT = `const gradient = (...xs: any[]): any => {
   using tape = new tf.GradientTape();
   const sources = xs.filter((x) => x.dtype === "float32");
   tape.watch(sources);
-  const losses = program(...xs).filter((y) => y.dtype.startsWith("float"));
+  const real = (y) => y.dtype.startsWith("complex") ? tf.add(tf.real(y), tf.mul(tf.imag(y), -2)) : y;
+  const losses = program(...xs).filter((y) => /^(float|complex)/.test(y.dtype)).map(real);
   return tape.gradient(losses.map((y) => tf.sum(tf.mul(tf.cast(y, "float32"), 0.5))), sources);
 };`;
 
@@ -151,7 +152,7 @@ export function programText(program: Program, mode: string, device: string): str
 
 /** True where a program changes variables: their last values are results, too. */
 export function changesVariables({ lines }: Program): boolean {
-  return lines.some(({ code }) => /\.(assign|scatter(?!ND))/.test(code));
+  return lines.some(({ code }) => /\.(assign|scatter(?!ND)|generator)/.test(code));
 }
 
 /** Returns the part of the program that its outputs need, renumbered. Of unread inputs one may stay. */

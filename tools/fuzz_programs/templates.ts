@@ -38,6 +38,8 @@ export const CLASSES: Readonly<Record<string, (v: ValueType) => boolean>> = {
   number: ({ dtype }) => /^(u?int|float)/.test(dtype),
   bool: ({ dtype }) => dtype === "bool",
   complex: ({ dtype }) => dtype === "complex64",
+  complexMatrices: ({ dtype, shape }) => dtype === "complex64" && shape.length >= 2,
+  complexRows: ({ dtype, shape }) => dtype === "complex64" && shape.length > 0 && shape[0]! > 0,
   variable: ({ variable }) => variable === true,
   table: ({ variable, shape }) => variable === true && shape.length > 0 && shape[0]! > 0,
   matrices: ({ dtype, shape }) => isFloat(dtype) && shape.length >= 2,
@@ -54,6 +56,8 @@ export const NEW_DTYPE: Readonly<Record<string, string>> = {
   int32: "int32",
   bool: "bool",
   complex: "complex64",
+  complexMatrices: "complex64",
+  complexRows: "complex64",
   variable: "float32",
   table: "float32",
 };
@@ -68,6 +72,8 @@ export const NEW_SHAPE: Readonly<Record<string, readonly number[]>> = {
   attended: [2, 3, 4],
   image: [1, 3, 4, 2],
   rows: [3, 2],
+  complexMatrices: [2, 3],
+  complexRows: [4],
   vector: [3],
   table: [3, 2],
 };
