@@ -34,7 +34,7 @@ const PAGE: Readonly<Record<string, Limits>> = {
   mlp_webgpu: { first: 92, whole: 155, loads: ["adapter", "webgpu_device"] },
   ort: { first: 264, whole: 306, loads: ["vectors"] },
   ort_webgpu: { first: 264, whole: 359, loads: ["adapter", "webgpu_device", "window_kernels"] },
-  all: { first: 334, whole: 425, loads: ALL_CPU },
+  all: { first: 338, whole: 429, loads: ALL_CPU },
 };
 
 let home = "";

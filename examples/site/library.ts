@@ -11,11 +11,13 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
       "dynamicPartition",
       "dynamicStitch",
       "editDistance",
+      "extractPatches",
+      "extractVolumePatches",
       "fingerprint",
       "histogramFixedWidth",
       "histogramFixedWidthBins",
     ],
-    ...["reverseSequence", "sequenceMask"],
+    ...["raggedFillEmptyRows", "reverseSequence", "sequenceMask"],
   ],
   weft_train: [
     ...[

@@ -33,6 +33,12 @@ const key = new NdArray("uint64", [1], BigUint64Array.of(7n));
 const counter = new NdArray("uint64", [2], BigUint64Array.of(1n, 2n));
 
 export const IMPORTED_MORE: SampleTable = {
+  Mfcc: [
+    sample([positive(1, 2, 33), number(8000)], {}, { dtypes: ["float32"] }),
+    sample([positive(2, 1, 17), number(16000)], {
+      ...{ upper_frequency_limit: 7000, filterbank_channel_count: 6, dct_coefficient_count: 4 },
+    }, { dtypes: ["float32"] }),
+  ],
   TensorScatterMax: [
     sample([distinct(4, 3), rows, distinct(3, 3)]),
     sample([distinct(4, 3), cells, distinct(2)]),

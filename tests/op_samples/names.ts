@@ -35,6 +35,13 @@ const doubles = (...values: number[]): NdArray =>
 const bounds = [any(3), positive(3), doubles(-20), doubles(20, 30, 40)];
 const complex = new NdArray("complex64", [2, 2], Float32Array.of(1, 0, 2, 1, -1, 0, 4, -1));
 
+/** Windows of seeds, and those that a pooling has drawn. */
+const fractional = { pooling_ratio: [1, 1.5, 1.25, 1], deterministic: true, seed: 3, seed2: 4 };
+const places = [longs([3], 0, 1, 4), longs([3], 0, 2, 3)];
+const REALS = { dtypes: ["float32", "float64"] } as const;
+const patches = { ksizes: [1, 3, 2, 1], strides: [1, 2, 1, 1], rates: [1, 1, 1, 1] };
+const volume = [1, 2, 1, 2, 1];
+
 const FLOAT32 = { dtypes: ["float32"] } as const;
 const box = floats([1, 1, 4], 0.25, 0.25, 0.75, 0.5);
 const anchors = floats([1, 2, 8], 0, 0, 9, 9, 5, 5, 20, 25, 4, 4, 30, 30, 1, 1, 10, 9);
@@ -48,6 +55,7 @@ export const NAMES: SampleTable = {
     sample([vector(1, 2, 3), texts([], "farmhash64")]),
     sample([texts([2, 2], "a", "b", "", "c"), texts([], "farmhash64")]),
   ],
+  RegexFullMatch: [sample([texts([2, 1], "ab", "cb"), texts([], "a.")])],
   UnicodeScript: [sample([vector(65, 0x628, 32, -1)])],
   DecodeCompressed: [sample([texts([2], "a", "")])],
   MatrixSquareRoot: [
@@ -115,6 +123,34 @@ export const NAMES: SampleTable = {
       { post_nms_topn: 3 },
       FLOAT32,
     ),
+  ],
+  ...Object.fromEntries(
+    ["FractionalMaxPool", "FractionalAvgPool"].map((name) => [name, [
+      sample([distinct(2, 5, 6, 2)], { ...fractional, overlapping: true }, REALS),
+      sample([distinct(1, 4, 7, 1)], { ...fractional, pseudo_random: true }, REALS),
+    ]]),
+  ),
+  FractionalMaxPoolGrad: [
+    sample([distinct(1, 4, 3, 2), any(1, 2, 2, 2), any(1, 2, 2, 2), ...places], {}, REALS),
+  ],
+  FractionalAvgPoolGrad: [
+    sample([longs([4], 1, 4, 3, 2), any(1, 2, 2, 2), ...places], { overlapping: true }, REALS),
+  ],
+  ExtractImagePatches: [
+    sample([any(2, 5, 4, 2)], { ...patches, rates: [1, 1, 2, 1], padding: "SAME" }),
+    sample([any(1, 3, 4, 1)], { ...patches, padding: "VALID" }),
+    sample([any(1, 2, 1, 2)], { ...patches, padding: "VALID" }),
+  ],
+  _ExtractImagePatchesGrad: [
+    sample([vector(1, 3, 4, 1), any(1, 1, 3, 6)], { ...patches, padding: "VALID" }),
+  ],
+  ExtractVolumePatches: ["SAME", "VALID"].map((padding) =>
+    sample([any(1, 3, 4, 3, 2)], { ksizes: volume, strides: [1, 1, 2, 1, 1], padding })
+  ),
+  _ExtractVolumePatchesGrad: [
+    sample([vector(1, 2, 2, 3, 1), any(1, 1, 2, 2, 4)], {
+      ...{ ksizes: volume, strides: [1, 1, 1, 1, 1], padding: "VALID" },
+    }),
   ],
   ComputeAccidentalHits: [sample([classes, longs([3], 3, 7, 1)], { num_true: 2 })],
   DecodePaddedRaw: ["uint8", "int16", "float32"].map((out_type) =>

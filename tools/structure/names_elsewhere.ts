@@ -65,6 +65,7 @@ export const ELSEWHERE: Readonly<Record<string, string>> = {
   "tf.nn.embedding_lookup": "gather",
   "tf.nn.in_top_k": "inTopKAsync",
   "tf.nn.lrn": "localResponseNormalization",
+  "tf.nn.with_space_to_batch": "conv2d and pool with dilations",
   "tf.nn.space_to_batch": "spaceToBatchND",
   "tf.nn.sigmoid_cross_entropy_with_logits": "losses.sigmoidCrossEntropy",
   "tf.nn.weighted_moments": "moments of weighted values",

@@ -132,7 +132,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   ArgMax: along(1),
   ArgMin: along(1),
   // Images: the rows become more of them. Filters are the same for all rows, but for those of IMAGE_RULES.
-  ...named("Conv3D IsotonicRegression", folded([0])),
+  ...named("Conv3D IsotonicRegression ExtractImagePatches ExtractVolumePatches Mfcc", folded([0])),
+  ...named("_ExtractImagePatchesGrad _ExtractVolumePatchesGrad", foldedOfShape([1])),
   ...named("MaxPool AvgPool MaxPool3D AvgPool3D LRN DepthToSpace SpaceToDepth", folded([0])),
   ...named("ResizeBilinear ResizeNearestNeighbor ResizeBicubic ResizeArea", folded([0])),
   ...named("ResizeNearestNeighborGrad ScaleAndTranslate RotateWithOffset RotateBack", folded([0])),

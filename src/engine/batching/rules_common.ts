@@ -3,7 +3,7 @@ import { apply } from "../core/apply.ts";
 import type { PartialShape } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { concat } from "../ops/array/join.ts";
-import { intScalar, intVector } from "../ops/input.ts";
+import { castInput, intScalar, intVector } from "../ops/input.ts";
 import { mul } from "../ops/pointwise/arithmetic.ts";
 import {
   batchedOf,
@@ -70,9 +70,10 @@ export function foldedOfShape(places: readonly number[]): Rule {
     const { inputs, rows: { count, vector } } = call, sizes = knownInts(inputs[0]);
     if (sizes === null) return null;
     const [first, ...rest] = sizes;
-    const all = count !== null
+    const whole = count !== null
       ? intVector([count * first, ...rest])
       : concat([mul(vector, first), intVector(rest)]);
+    const all = castInput(whole, inputs[0].all.dtype);
     const known = [count === null ? null : count * first, ...rest];
     return folded(places, known)({
       ...call,

@@ -224,8 +224,21 @@ const blocks: Rule = ({ def, attrs, inputs: [x, ...rest] }) => {
 const pooledPlaces: Rule = (call) =>
   call.attrs.include_batch_in_index === true ? null : folded([0])(call);
 
+/** The rows become more images, which have the places of one draw; without a seed each row has its own. */
+const fractional: Rule = ({ def, attrs, inputs: [x], results: [to], rows }) => {
+  const all = attrs.deterministic ? foldRows(batchedOf(x, rows), rows) : null;
+  if (all === null) return null;
+  const [y, ...places] = apply(def, [all], attrs);
+  const ofRows = places.map((p) => batchedOf({ all: p, batched: false }, rows));
+  return [unfoldRows(y, to?.[0] ?? null, rows), ...ofRows];
+};
+
 /** Rules by op. */
 export const IMAGE_RULES: Readonly<Record<string, Rule>> = {
+  FractionalMaxPool: fractional,
+  FractionalAvgPool: fractional,
+  FractionalMaxPoolGrad: folded([0, 1, 2]),
+  FractionalAvgPoolGrad: foldedOfShape([1]),
   Conv2D: convolved,
   Conv2DBackpropInput: imageGradient,
   Conv2DBackpropFilter: filterGradient,

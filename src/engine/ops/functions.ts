@@ -49,7 +49,7 @@ export * as signal from "./signal/namespace.ts";
 export * from "./reduce/in_top_k.ts";
 export * from "./signal/spectral.ts";
 export * from "./signal/spectral_more.ts";
-export { extractPatches } from "./conv/patches.ts";
+export { extractPatches, extractVolumePatches } from "./conv/patches.ts";
 /** Fourier transforms. */
 export * as spectral from "./signal/spectral.ts";
 export { bincount, denseBincount } from "./array/count.ts";
@@ -120,6 +120,7 @@ export * as lookup from "./text/lookup.ts";
 export * from "./host/ragged.ts";
 /** Ragged tensors: rows of different lengths. */
 export * as ragged from "./ragged/namespace.ts";
+export { raggedFillEmptyRows } from "./ragged/ragged_segments.ts";
 export { RaggedArray } from "./ragged/ragged_array.ts";
 export {
   RaggedTensor,

@@ -3,6 +3,8 @@ import type { OpDef } from "../core/op.ts";
 import { Bitcast } from "./array/bitcast.ts";
 import { DynamicPartition } from "./array/partition.ts";
 import { TensorScatterMax, TensorScatterMin, TensorScatterMul } from "./array/scatter_fold.ts";
+import { FRACTIONAL_POOLS } from "./conv/fractional_pool.ts";
+import { PATCHES } from "./conv/patches.ts";
 import { DecodePaddedRaw, DecodeRaw } from "./host/decode_raw.ts";
 import { ParseSequenceExampleV2 } from "./host/sequence_examples.ts";
 import {
@@ -38,8 +40,20 @@ import { DecodeCSV } from "./text/csv.ts";
 export { histogramOf } from "./array/histogram.ts";
 export { dynamicStitch } from "./array/partition.ts";
 export { tensorScatterSub } from "./array/scatter_fold.ts";
+export { concat } from "./array/join.ts";
+export { transpose } from "./array/move.ts";
+export { range } from "./array/ranges.ts";
 export { reverseSequence } from "./array/sequences.ts";
+export { slice } from "./array/slice.ts";
+export { conj } from "./pointwise/complex.ts";
+export { angle } from "./pointwise/made.ts";
+export { raggedFillEmptyRows } from "./ragged/ragged_segments.ts";
+export { drawKey } from "./random/state.ts";
 export { PhiloxSkip } from "./random/shuffle.ts";
+export { prod } from "./reduce/prod.ts";
+export { cumprod } from "./reduce/scan.ts";
+export { argsort } from "./reduce/topk.ts";
+export { stft } from "./signal/signal.ts";
 
 export const FILE_OPS: readonly OpDef[] = [
   CTCBeamSearchDecoder,
@@ -58,6 +72,8 @@ export const FILE_OPS: readonly OpDef[] = [
   ...CANDIDATE_OPS,
   ...DISTRIBUTION_OPS,
   ...FAKE_QUANT_OPS,
+  ...FRACTIONAL_POOLS,
+  ...PATCHES,
   IsotonicRegression,
   NonMaxSuppressionWithOverlaps,
   ParseSequenceExampleV2,

@@ -21,6 +21,7 @@ import { sum } from "../../engine/ops/reduce/reduce.ts";
 import "../../engine/ops/host/examples.ts";
 import "../../engine/ops/text/all.ts";
 import "../ops/bits.ts";
+import "../ops/mfcc.ts";
 import { FILE_OPS, tensorScatterSub } from "../../engine/ops/of_files.ts";
 import "../ops/quantize.ts";
 import "../ops/quantized.ts";
@@ -42,11 +43,13 @@ import {
   same,
 } from "./rule.ts";
 import { inBlocks, joinTexts, pass, reverse, reverseSequence, stitched } from "./rules/arrays.ts";
+import { binomialOfState, ofState, shuffled, truncatedBetween } from "./rules/draws.ts";
 import { functionGradient, oneOf } from "./rules/functions.ts";
 import { groupedConv, groupsOf } from "./rules/grouped_conv.ts";
 import { adjustContrast, adjustHue, adjustSaturation, hsvToRgb, rgbToHsv } from "./rules/images.ts";
 import * as lists from "./rules/lists.ts";
 import { batchNormGrad, biasAdd, biasAddGrad, fusedBatchNorm } from "./rules/norms.ts";
+import { OLDER_RULES } from "./rules/older.ts";
 import { SPECTRAL_RULES } from "./rules/spectral.ts";
 import {
   bucketize,
@@ -136,6 +139,16 @@ export const OP_TABLE: Readonly<Record<string, OpEntry>> = {
     3,
   ),
   ...SPECTRAL_RULES,
+  ...OLDER_RULES,
+  // Draws.
+  StatefulUniform: rule(ofState("StatelessRandomUniformV2"), 3),
+  StatefulStandardNormalV2: rule(ofState("StatelessRandomNormalV2"), 3),
+  StatefulTruncatedNormal: rule(ofState("StatelessTruncatedNormalV2"), 3),
+  StatefulUniformInt: rule(ofState("StatelessRandomUniformIntV2"), 5),
+  StatefulUniformFullInt: rule(ofState("StatelessRandomUniformFullIntV2"), 3),
+  StatefulRandomBinomial: rule(binomialOfState, 5),
+  ParameterizedTruncatedNormal: rule(truncatedBetween, 5),
+  RandomShuffle: rule(shuffled),
   // Numbers.
   Erfc: rule(({ inputs: [x] }) => [sub(cast(1, x.dtype), erf(x))]),
   // The remainder has the sign of the dividend.

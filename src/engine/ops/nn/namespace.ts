@@ -8,6 +8,12 @@ export {
   safeEmbeddingLookupSparse,
   type SafeEmbeddingOptions,
 } from "./embeddings.ts";
+export {
+  fractionalAvgPool,
+  type FractionallyPooled,
+  fractionalMaxPool,
+  type PoolingRatio,
+} from "../conv/fractional_pool.ts";
 export { type IsotonicOptions, isotonicRegression } from "./isotonic.ts";
 export { collapseRepeated, ctcUniqueLabels } from "./labels.ts";
 export {

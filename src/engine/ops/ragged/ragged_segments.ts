@@ -13,9 +13,11 @@ import { range } from "../array/ranges.ts";
 import { unsortedSegmentSum } from "../array/segment.ts";
 import { slice } from "../array/slice.ts";
 import { onesLike } from "../array/creation.ts";
-import { reshape, shape } from "../array/view.ts";
+import { expandDims, reshape, shape } from "../array/view.ts";
+import { sparseFillEmptyRows } from "../host/sparse.ts";
 import {
   asTensor,
+  castInput,
   intVector,
   shapeOfInput,
   toIndexInput,
@@ -192,4 +194,39 @@ export function crossHashed(
   return compose(() =>
     rowsOfSparse(hashedOfSparse(featuresOf(inputs, "ragged.crossHashed"), options))
   );
+}
+
+/**
+ * Gives each of `nrows` rows without values one, `defaultValue`; rows are told by the number of the row of each value, `valueRowids`. Returns
+ * the numbers of the rows and the values, true for the rows that were empty, and the new place of each given value. Differentiable with
+ * respect to values and the default. Throws `TypeError` for numbers that are no integers, `ValueError` for other shapes,
+ * `InvalidArgumentError` for a number out of range. Follows TensorFlow `tf.ragged_fill_empty_rows`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const [rowids, values] = tf.raggedFillEmptyRows([0, 2], [5, 6], 3, -1);
+ * console.log(rowids.arraySync(), values.arraySync()); // [0, 1, 2] [5, -1, 6]
+ * ```
+ */
+export function raggedFillEmptyRows(
+  valueRowids: TensorLike,
+  values: TensorLike,
+  nrows: TensorLike,
+  defaultValue: TensorLike,
+): [
+  outputValueRowids: Tensor,
+  outputValues: Tensor,
+  emptyRowIndicator: Tensor,
+  reverseIndexMap: Tensor,
+] {
+  return compose(() => {
+    const fn = "raggedFillEmptyRows", ids = wholeVector(valueRowids, "valueRowids", fn);
+    const count = toIndexInput(nrows, "nrows", fn);
+    wantArgument(count, 0, fn, "nrows");
+    const dims = reshape(asTensor(castInput(count, ids.dtype)), [1]);
+    const out = sparseFillEmptyRows(expandDims(ids, 1), values, dims, defaultValue);
+    const { outputIndices, outputValues, emptyRowIndicator, reverseIndexMap } = out;
+    return [reshape(outputIndices, [-1]), outputValues, emptyRowIndicator, reverseIndexMap];
+  });
 }

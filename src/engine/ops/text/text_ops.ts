@@ -52,6 +52,17 @@ export const StaticRegexFullMatch: OpDef = defineStringMap(
   },
 );
 
+/** The same with the pattern as an input. */
+export const RegexFullMatch: OpDef = defineStringMap(
+  "RegexFullMatch",
+  { inputs: ["input: string", "pattern: string"], output: "bool" },
+  (_, texts) => {
+    const [pattern] = texts.map((x) => decodeString(textsOf(x)[0]));
+    const regex = regexOf(`^(?:${pattern})$`, "");
+    return (s) => Number(regex.test(decodeString(s)));
+  },
+);
+
 export const StringLength: OpDef = defineStringMap(
   "StringLength",
   { output: "int32", attrs: ['unit: string = "BYTE"'] },

@@ -1,4 +1,5 @@
 /** Ops on texts: joined, matched and normalised. */
+import { regexFullMatch } from "../../../engine/ops/text/strings.ts";
 import { NdArray } from "../../../engine/core/nd_array.ts";
 import type { Tensor } from "../../../engine/core/tensor.ts";
 import type { NodeCall } from "../../build/node_call.ts";
@@ -45,7 +46,7 @@ export const STRINGS: readonly OpEntry[] = [
   op(
     "RegexFullMatch",
     20,
-    (n) => put1("StaticRegexFullMatch", [n.x(0)], { pattern: n.attributes.text("pattern", "") }),
+    (n) => regexFullMatch(n.x(0), n.attributes.text("pattern", "")),
   ),
   op("StringConcat", 20, concat),
   op("StringNormalizer", 10, normalise),
