@@ -194,6 +194,7 @@ const EXAMPLES_ALONE = [
   ],
   ...[
     "counts",
+    "histogram-range",
     "cycle",
     "windows",
     "indices",

@@ -345,6 +345,7 @@ EXAMPLES = {
     "eager-seed": lambda: bool(tf.reduce_all(
         tf.random.uniform([2], seed=3) == tf.random.uniform([2], seed=3))),
     "counts": lambda: failing(lambda: tf.data.Dataset.range(3).batch(0)),
+    "histogram-range": lambda: failing(lambda: tf.histogram_fixed_width([0.0, 1.0, 2.0], tf.constant([3.0, 1.0]), 4)),
     "cycle": lambda: tf.stack(list(tf.data.Dataset.range(4).interleave(
         lambda i: tf.data.Dataset.from_tensor_slices(tf.stack([i, i]))))),
     "windows": lambda: isinstance(tf.data.Dataset.from_tensor_slices({"a": [1.0], "b": [2.0]}).window(1).element_spec,

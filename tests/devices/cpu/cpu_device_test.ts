@@ -3,6 +3,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import * as tf from "@weft/weft";
 import {
+  InternalError,
   InvalidArgumentError,
   ResourceExhaustedError,
   ValueError,
@@ -11,6 +12,7 @@ import { NdArray } from "../../../src/engine/core/nd_array.ts";
 import type { Problem } from "../../../src/engine/core/op.ts";
 import { CpuDevice } from "../../../src/engine/devices/cpu/cpu_device.ts";
 import { CompileRefused, Engine } from "../../../src/engine/devices/cpu/engine.ts";
+import { i32 } from "../../../src/engine/devices/cpu/wasm/instructions.ts";
 import { specId } from "../../../src/engine/runtime/eager/spec_id.ts";
 import { problemOf } from "../../../src/library/testing/run_op.ts";
 import { op } from "./kernel_runs.ts";
@@ -199,4 +201,37 @@ Deno.test("what does not fit in memory is ResourceExhaustedError, and leaves not
     assertEquals(add(device, "float32"), ["simd", [2, 4, 6]]);
   }
   assertEquals(heap.liveBytes, 0);
+});
+
+/** An engine whose kernels are trapped. */
+function trappedEngine(): Engine {
+  const engine = new Engine(features), compile = engine.compile.bind(engine);
+  const { run: trap } = compile("test trap", (m) => {
+    m.function("run", ["i32"], null, (f, to) => f.store(to, i32.div(1, 0)));
+  });
+  engine.compile = (key, build) =>
+    Object.fromEntries(Object.keys(compile(key, build)).map((name) => [name, () => trap(64)]));
+  return engine;
+}
+
+Deno.test("a kernel that is trapped where one thread calls it is an InternalError, and leaves nothing behind", () => {
+  const engine = trappedEngine(), device = new CpuDevice(engine);
+  const kernel = device.prepare(op("AddV2"), addProblem("float32"))!;
+  assertEquals(kernel.name, "simd");
+  const x = NdArray.zeros("float32", [3]), a = device.upload(x);
+  const before = engine.heap.liveBytes;
+  for (let k = 0; k < 2; k++) {
+    const error = assertThrows(() => kernel.run([a, a]), InternalError);
+    assertEquals(error.message, "A kernel of the CPU failed: divide by zero");
+    assert(error.cause instanceof WebAssembly.RuntimeError);
+  }
+  assertEquals(engine.heap.liveBytes, before);
+
+  const table = NdArray.zeros("float32", [4, 2]), rows = NdArray.zeros("float32", [1, 2]);
+  const at = new NdArray("int32", [1, 1], Int32Array.of(2));
+  const def = op("TensorScatterUpdate"), inputs = [table, at, rows];
+  const update = device.prepare(def, problemOf(def, inputs, {}))!;
+  const buffers = inputs.map((y) => device.upload(y));
+  assert(update.onto !== undefined);
+  assertThrows(() => update.onto!.run(buffers), InternalError, "A kernel of the CPU failed");
 });

@@ -7,6 +7,7 @@ import { sizeOf } from "../../core/shape.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import type { FastRun } from "./fast.ts";
 import type { Heap, Pointer } from "./heap.ts";
+import { kernelError } from "./threads/kernel_error.ts";
 
 /** Wraps a vector kernel, and the variant for a packed input. */
 export function fastPrepared(heap: Heap, fast: FastRun, problem: Problem): PreparedKernel {
@@ -15,7 +16,11 @@ export function fastPrepared(heap: Heap, fast: FastRun, problem: Problem): Prepa
     if (onto === undefined) return { name, run };
     const runOnto = (inputs: readonly (DeviceBuffer | undefined)[]): void => {
       kernelTotal.count++;
-      fast([inputs[onto] as Pointer], inputs as readonly Pointer[]);
+      try {
+        fast([inputs[onto] as Pointer], inputs as readonly Pointer[]);
+      } catch (e) {
+        throw kernelError(e);
+      }
     };
     return { name, run, onto: { input: onto, run: runOnto } };
   }
@@ -53,7 +58,7 @@ function runFast(
       fast(outs, inputs as readonly Pointer[]);
     } catch (e) {
       outs.forEach((p, i) => heap.free(p, bytes[i]));
-      throw e;
+      throw kernelError(e);
     }
     return outs;
   };
