@@ -29,9 +29,27 @@ function toleranceOf(program: Program, like: Mode["like"]): Tolerance {
   return isCoarse ? { float32: tolerance.float16, float16: tolerance.float16 } : tolerance;
 }
 
+/** The program with floats beside zero in place of zeros. */
+function besideZero(program: Program): Program {
+  const inputs = program.inputs.map((x) =>
+    x.dtype.startsWith("float") ? { ...x, data: x.data.map((v) => v === 0 ? 1e-3 : v) } : x
+  );
+  return { ...program, inputs };
+}
+
 /** True where inputs that differ by rounding give other results: then no two ways to compute it need agree. */
-async function isUnstable(program: Program, mode: Mode, want: Results): Promise<boolean> {
+async function isUnstable(
+  program: Program,
+  mode: Mode,
+  want: Results,
+  message: string,
+): Promise<boolean> {
   const tolerance = toleranceOf(program, mode.like);
+  if (mode.name.endsWith("other words") && message.includes("NaN")) {
+    // At zero, 0/0 times an element that is not stored is 0, and times a stored 0 it is NaN.
+    const moved = await REFERENCES[mode.like](besideZero(program));
+    if (difference(want, moved, { float32: 1e-6, float16: 1e-6 }) !== null) return true;
+  }
   for (const relative of [1e-6, -1e-6, 1e-4, -1e-4]) {
     const scaled = tolerance.float32 > 1e-2 ? relative * 10 : relative;
     const moved = await REFERENCES[mode.like](program, scaled);
@@ -82,7 +100,7 @@ async function faultAgainst(program: Program, mode: Mode, want: Results): Promis
   const times = mode.isRepeated ? have.length / want.length : 1;
   const wanted: Results = Array.from({ length: times }, () => want).flat();
   const message = difference(wanted, have, toleranceOf(program, mode.like));
-  if (message === null || await isUnstable(program, mode, want)) return null;
+  if (message === null || await isUnstable(program, mode, want, message)) return null;
   return { mode: mode.name, message };
 }
 

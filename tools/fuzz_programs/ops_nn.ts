@@ -93,7 +93,7 @@ const ROWS_OF_IDS: readonly Template[] = [
   }),
   [
     "x:matrix",
-    'tf.nn.embeddingLookupSparse($x, tf.RaggedTensor.fromRowLengths(tf.range(0, #rows(x), 1, "int32"), [1, #rows(x) - 1]), { combiner: "sum" }) ≡ tf.concat([tf.slice($x, [0, 0], [1, -1]), tf.sum(tf.slice($x, [1, 0]), 0, true)], 0)',
+    'tf.nn.embeddingLookupSparse($x, tf.RaggedTensor.fromRowLengths(tf.range(0, #rows(x), 1, "int32"), [#rows(x) - 1, 1]), { combiner: "sum" }) ≡ tf.concat([tf.sum(tf.slice($x, [0, 0], [#rows(x) - 1, -1]), 0, true), tf.slice($x, [#rows(x) - 1, 0], [1, -1])], 0)',
     2,
   ],
   ...["sampledSoftmaxLoss", "nceLoss"].map((fn): Template => [
