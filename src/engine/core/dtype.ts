@@ -329,3 +329,8 @@ export function isPlain(dtype: DType): boolean {
   return (kind === "float" || kind === "int" || kind === "uint" || kind === "bool") &&
     dtype !== "bfloat16" && !isBigInt(dtype);
 }
+
+/** Returns the dtype that kernels compute in: float32 for float16. */
+export function accDType(dtype: DType): DType {
+  return dtype === "float16" ? "float32" : dtype;
+}

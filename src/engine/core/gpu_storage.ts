@@ -54,11 +54,6 @@ export function isHalf(dtype: DType): boolean {
   return storageOf(dtype).type === "f16";
 }
 
-/** Returns the dtype whose storage is this one's type of arithmetic. */
-export function accDType(dtype: DType): DType {
-  return dtype === "float16" ? "float32" : dtype;
-}
-
 /** Returns the WGSL type of elements for a kernel that only moves them: every 4-byte dtype is `u32`. */
 export function wordType(dtype: DType): "u32" | "f16" | "vec2<u32>" {
   const { bytes } = storageOf(dtype);

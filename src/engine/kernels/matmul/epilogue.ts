@@ -2,9 +2,9 @@
  * Epilogues: the operations on each sum of a matrix product, convolution or reduction before it is stored: bias,
  * activation, residual, cast.
  */
-import type { DType } from "../../core/dtype.ts";
+import { accDType, type DType } from "../../core/dtype.ts";
 import type { Epilogue, RowWrite } from "../../core/fusion.ts";
-import { accDType, accType, vec, wgslType } from "../../core/gpu_storage.ts";
+import { accType, vec, wgslType } from "../../core/gpu_storage.ts";
 import { exprType } from "../../core/scalar/expr.ts";
 import {
   helperText,

@@ -1,7 +1,6 @@
 /** A matrix product to plan, and the parts that its kernel's text depends on; everything else is a uniform. */
-import type { DType } from "../../core/dtype.ts";
+import { accDType, type DType } from "../../core/dtype.ts";
 import type { BufferRef } from "../../core/dispatch.ts";
-import { accDType } from "../../core/gpu_storage.ts";
 import type { Epilogue } from "./epilogue.ts";
 import type { MatMulShape } from "./shape.ts";
 

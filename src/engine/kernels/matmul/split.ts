@@ -1,6 +1,7 @@
 /** Sums in parts that several workgroups compute, and their addition. */
 import type { Dispatch, GpuPlan, Profile } from "../../core/dispatch.ts";
-import { accDType, accType, vec } from "../../core/gpu_storage.ts";
+import { accDType } from "../../core/dtype.ts";
+import { accType, vec } from "../../core/gpu_storage.ts";
 import { shaderProgram } from "../../core/shader.ts";
 import { MATMUL_SPLIT_SUM } from "../../../shaders_generated.ts";
 import { flatDispatch } from "../dispatches.ts";

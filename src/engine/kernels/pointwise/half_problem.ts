@@ -1,6 +1,6 @@
 /** Problems of float16 as problems of float32, whose results are rounded to float16 once. */
 import { castArray } from "../../core/convert.ts";
-import { accDType } from "../../core/gpu_storage.ts";
+import { accDType } from "../../core/dtype.ts";
 import type { Attrs, Problem } from "../../core/op.ts";
 import { castTo, type Expr } from "../../core/scalar/expr.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";

@@ -7,7 +7,8 @@ import type { Distribution } from "../../core/meaning.ts";
 import { toIndexInput } from "../input.ts";
 import { add, mul } from "../pointwise/arithmetic.ts";
 import { keyInput } from "./seed_input.ts";
-import { draw, INTEGERS, REAL, StatelessBits } from "./ops.ts";
+import { INTEGERS, StatelessBits } from "./integer_ops.ts";
+import { draw, REAL } from "./ops.ts";
 
 export {
   multinomial as categorical,

@@ -16,7 +16,9 @@ import { dimsInput } from "../array/fill_ops.ts";
 import { cast } from "../array/cast.ts";
 import { asTensor, shapeOfInput, toFloatInput, toIndexInput, toInput } from "../input.ts";
 import { add, mul } from "../pointwise/arithmetic.ts";
-import { draw, GAMMA, INDICES, INTEGERS, REAL } from "./ops.ts";
+import { GAMMA } from "./gamma_ops.ts";
+import { INDICES, INTEGERS } from "./integer_ops.ts";
+import { draw, REAL } from "./ops.ts";
 import { type Seed, seedSource } from "./state.ts";
 
 /** Draws in float32 (or the requested floating dtype), shifts and scales. */

@@ -22,7 +22,8 @@ import {
   toDenseInput,
   toIndexInput,
 } from "../input.ts";
-import { draw, INTEGERS } from "./ops.ts";
+import { INTEGERS } from "./integer_ops.ts";
+import { draw } from "./ops.ts";
 import { BitsOfKey, KeyOfSeed, PHILOX, philoxOf } from "./philox.ts";
 import { type Seed, seedSource } from "./state.ts";
 

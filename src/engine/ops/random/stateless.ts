@@ -9,7 +9,9 @@ import { broadcastTo } from "../array/repeat.ts";
 import { asTensor, shapeOfInput, toFloatInput, toIndexInput, toInput } from "../input.ts";
 import { add, div } from "../pointwise/arithmetic.ts";
 import { zerosLike } from "../array/creation.ts";
-import { draw, GAMMA, INDICES } from "./ops.ts";
+import { GAMMA } from "./gamma_ops.ts";
+import { INDICES } from "./integer_ops.ts";
+import { draw } from "./ops.ts";
 import { keyInput } from "./seed_input.ts";
 
 /**
