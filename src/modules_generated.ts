@@ -40,6 +40,7 @@ import "./engine/graph/passes/strides.ts";
 import "./engine/graph/passes/attention_form.ts";
 import "./engine/graph/passes/causal.ts";
 import "./engine/graph/passes/attention_match.ts";
+import "./engine/graph/passes/attention_gradient_match.ts";
 import "./engine/graph/passes/linear.ts";
 import "./engine/graph/passes/attention_gradient.ts";
 import "./engine/graph/passes/attention.ts";

@@ -32,6 +32,31 @@ export function addedValue(
   return valueOf(node, inferred.outputs[0]);
 }
 
+/** Returns values with casts of those of float16, one for each. */
+export function inFloat32(like: IrNode, values: readonly IrValue[]): IrValue[] {
+  const casts = new Map<IrValue, IrValue>();
+  return values.map((v) => {
+    if (v.dtype !== "float16") return v;
+    let made = casts.get(v);
+    if (made === undefined) {
+      made = addedValue(like, "Cast", [v], { SrcT: "float16", DstT: "float32" });
+      casts.set(v, made);
+    }
+    return made;
+  });
+}
+
+/** True for a cast that rounds to float16. */
+export function isRounding({ def, inputs, outputs }: IrNode): boolean {
+  return def.name === "Cast" && inputs[0].dtype === "float32" && outputs[0].dtype === "float16";
+}
+
+/** Returns the float16 of which a value is the same in float32, or the value. */
+export function halfOf(v: IrValue): IrValue {
+  const { def, inputs: [x] } = v.node;
+  return def.name === "Cast" && v.dtype === "float32" && x.dtype === "float16" ? x : v;
+}
+
 export function constantNode(like: IrNode, value: NdArray): IrValue {
   return valueOf(addedNode(like, "Const", [], { value, dtype: value.dtype }), value);
 }

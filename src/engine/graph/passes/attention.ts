@@ -7,7 +7,7 @@ import { AttentionOf } from "../../core/attention.ts";
 import { argument } from "../../core/scalar/expr.ts";
 import { isConcrete, type Shape, sizeOf } from "../../core/shape.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
-import { addedNode, addedValue, isLoaded } from "./added.ts";
+import { addedNode, addedValue, inFloat32, isLoaded } from "./added.ts";
 import { formOf } from "./attention_form.ts";
 import { fuseGradients } from "./attention_gradient.ts";
 import { adjointOf, isProduct, isTurn, Match, scoresOf } from "./attention_match.ts";
@@ -39,7 +39,7 @@ export function fuseAttention(ir: IrGraph, target: PassTarget): IrGraph {
     !taken.has(node) && !held.has(node) && readers.get(node)!.every((r) => members.has(r));
   for (const root of [...ir.nodes].reverse()) {
     if (taken.has(root) || root.outputs.length !== 1) continue;
-    if (!isTurn(root) && !isProduct(root)) continue;
+    if (!isProduct(root) && !(isTurn(root) && isProduct(root.inputs[0].node))) continue;
     const match = found(root, target);
     if (match === null) continue;
     const { members, node, scores } = match;
@@ -52,20 +52,6 @@ export function fuseAttention(ir: IrGraph, target: PassTarget): IrGraph {
     joins.push(join);
   }
   return joins.length === 0 ? ir : withoutUnused(joined(ir, joins));
-}
-
-/** Returns values with casts of those of float16, one for each. */
-function inFloat32(like: IrNode, values: readonly IrValue[]): IrValue[] {
-  const casts = new Map<IrValue, IrValue>();
-  return values.map((v) => {
-    if (v.dtype !== "float16") return v;
-    let made = casts.get(v);
-    if (made === undefined) {
-      made = addedValue(like, "Cast", [v], { SrcT: "float16", DstT: "float32" });
-      casts.set(v, made);
-    }
-    return made;
-  });
 }
 
 interface Found {

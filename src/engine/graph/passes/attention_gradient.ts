@@ -2,12 +2,7 @@
  * The gradient of attention: the products and pointwise ops around the gradient of a softmax become one op, which computes shares anew
  * from what the forward op keeps of each row of scores, as in FlashAttention-2. Scores are stored in neither direction.
  */
-import {
-  AttentionGradientOf,
-  AttentionOf,
-  type GradientPlace,
-  rowsOfAttention,
-} from "../../core/attention.ts";
+import { AttentionGradientOf, AttentionOf, rowsOfAttention } from "../../core/attention.ts";
 import {
   argument,
   constant,
@@ -18,12 +13,11 @@ import {
 } from "../../core/scalar/expr.ts";
 import { isConcrete, type Shape, sizeOf } from "../../core/shape.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
-import { addedNode, isLoaded } from "./added.ts";
+import { addedNode, inFloat32, isLoaded } from "./added.ts";
 import {
   attentionOf,
   countAlong,
   isUneven,
-  matricesOf,
   ofHeads,
   ofRows,
   operandsOf,
@@ -33,21 +27,13 @@ import {
   type Rows,
   sumsOf,
 } from "./attention_form.ts";
-import {
-  adjointOf,
-  isHeadsFirst,
-  isProduct,
-  isTurn,
-  Match,
-  type Scores,
-  scoresOf,
-} from "./attention_match.ts";
+import { GradientMatch, unscaled } from "./attention_gradient_match.ts";
+import { adjointOf, isProduct, scoresOf } from "./attention_match.ts";
 import type { Joined, SeparateJoins } from "./clusters.ts";
 import { coefficientOf } from "./linear.ts";
 import { type PassTarget, type Uses, usesOf } from "./pointwise_nodes.ts";
-import { viewsOf } from "./strides.ts";
 
-const ATTENTION = "_FusedAttention", GRADIENT = "_FusedAttentionGrad", WHOLE = "_Attention";
+const ATTENTION = "_FusedAttention", GRADIENT = "_FusedAttentionGrad";
 /** Most masks beside all operands and results, within WebGPU's guaranteed number of buffers. */
 const MAX_MASKS = 2;
 
@@ -67,29 +53,48 @@ export function fuseGradients(ir: IrGraph, options: Options): Joined[] {
     taken = new Set<IrNode>(),
     order = new Map(ir.nodes.map((n, i) => [n, i]));
   return softmaxes.flatMap((softmax): Joined[] => {
-    const joins = new GradientFinder(softmax, uses, options).found();
-    if (joins === null) return [];
-    const members = new Set(joins.flatMap((join) => [...join.members]));
-    const results = new Set(joins.flatMap(({ outputs }) => outputs.map(({ node }) => node)));
+    const found = new GradientFinder(softmax, uses, options, false).found() ??
+      new GradientFinder(softmax, uses, options, true).found();
+    if (found === null) return [];
+    const { joins } = found, members = new Set(joins.flatMap((join) => [...join.members]));
+    const given = joins.flatMap(({ outputs }) => outputs.filter((v) => v.node.outputs.includes(v)));
+    const results = new Set(given.map(({ node }) => node));
     const isInner = (n: IrNode): boolean =>
-      !taken.has(n) && (results.has(n) && n.def.name !== "Softmax" ||
+      !taken.has(n) &&
+      (results.has(n) ||
         !uses.held.has(n) && uses.readers.get(n)!.every((r) => members.has(r)));
-    if (![...members].every(isInner) || needsItself(joins, members, order)) return [];
-    if (!options.separate.add(joins)) return [];
+    if (![...members].every(isInner) || needsItself(found, members, order)) return [];
+    // Casts may stand between the values that they read and the nodes.
+    const [first, ...others] = joins;
+    const read = {
+      ...first,
+      node: { ...first.node, inputs: [...found.forward, ...found.backward] },
+    };
+    const apart = others.map((join) => ({ ...join, node: { ...join.node, inputs: [] } }));
+    if (!options.separate.add([read, ...apart])) return [];
     for (const n of members) taken.add(n);
-    return joins;
+    return [...joins];
   });
+}
+
+/** The joins of an attention with its gradient. */
+interface Found {
+  /** The attention, its gradient, and casts to float16 of what they give. */
+  readonly joins: readonly Joined[];
+  /** Values of the graph that the attention reads. */
+  readonly forward: readonly IrValue[];
+  /** Values that its gradient reads. */
+  readonly backward: readonly IrValue[];
+  /** The nodes of the gradient. */
+  readonly later: ReadonlySet<IrNode>;
 }
 
 /** True where an input of joined nodes depends on one of their results. */
 function needsItself(
-  joins: readonly Joined[],
+  { forward, backward, later }: Found,
   members: ReadonlySet<IrNode>,
   order: ReadonlyMap<IrNode, number>,
 ): boolean {
-  const [forward, backward] = joins,
-    own = new Set(forward.members),
-    later = new Set(backward.members);
   const first = Math.min(...[...members].map((n) => order.get(n)!));
   const reaches = (from: readonly IrValue[], ends: ReadonlySet<IrNode>): boolean => {
     const seen = new Set<IrNode>(), stack = from.map(({ node }) => node);
@@ -102,40 +107,29 @@ function needsItself(
     }
     return false;
   };
-  const outside = backward.node.inputs.filter((v) => !own.has(v.node));
-  return reaches(forward.node.inputs, members) || reaches(outside, later);
-}
-
-/** A product that reads a value, as its first or second operand. */
-interface Reading {
-  readonly node: IrNode;
-  readonly operand: 0 | 1;
-  readonly value: IrValue;
-}
-
-/** A product that gives a gradient. */
-interface Giving extends Reading {
-  readonly of: GradientPlace["of"];
-  readonly root: IrNode;
+  const outside = backward.filter((v) => !members.has(v.node) || later.has(v.node));
+  return reaches(forward, members) || reaches(outside, later);
 }
 
 /** Looks for an attention around the gradient of a softmax. */
 class GradientFinder {
   readonly #softmax: IrNode;
-  readonly #uses: Uses;
+  readonly #around: GradientMatch;
   readonly #options: Options;
-  readonly #match: Match;
+  readonly #halves: boolean;
 
-  constructor(softmax: IrNode, uses: Uses, options: Options) {
-    this.#softmax = softmax;
-    this.#uses = uses;
-    this.#options = options;
+  /** With `halves` its parts may be of float16: it is computed in float32, and each result rounds once. */
+  constructor(softmax: IrNode, uses: Uses, options: Options, halves: boolean) {
     const { target } = options;
-    this.#match = new Match({ target, device: softmax.device, mostMasks: MAX_MASKS });
+    this.#softmax = softmax;
+    this.#options = options;
+    this.#halves = halves;
+    this.#around = new GradientMatch(softmax, uses, { target, mostMasks: MAX_MASKS, halves });
   }
 
-  found(): [forward: Joined, backward: Joined] | null {
-    const match = this.#match,
+  found(): Found | null {
+    const around = this.#around,
+      { match } = around,
       [shares, ofShares] = this.#softmax.inputs,
       ofScores = this.#softmax.outputs[0];
     if (shares.node.def.name !== "Softmax" || !match.take(shares.node)) return null;
@@ -146,7 +140,7 @@ class GradientFinder {
       !this.#options.isWorth(size) ||
       product.shape!.length !== logits.shape!.length && !isConcrete(logits.shape)
     ) return null;
-    const weighted = this.#readings(shares), sloped = this.#readings(ofScores);
+    const weighted = around.readings(shares), sloped = around.readings(ofScores);
     if (weighted === null || sloped === null) return null;
     // The forward product, if it is in this graph, and that of the values' gradient.
     const [last, ofValue] = [
@@ -158,9 +152,10 @@ class GradientFinder {
     if (last.length > 1 || ofValue.length > 1 || last.length + ofValue.length !== weighted.length) {
       return null;
     }
-    const weights = this.#sameExpression(weighted, new Map([[shares, argument(0)]]));
-    if (weights === null || last.length === 1 && !this.#takeAll(last[0])) return null;
-    const end = last.length === 1 ? this.#rootOf(last[0].node) : null;
+    const weights = around.sameExpression(weighted, new Map([[shares, argument(0)]]));
+    if (weights === null) return null;
+    const end = last.length === 1 ? around.rootOf(last[0].node) : null;
+    if (end !== null && !around.takeAll(last[0].node, end)) return null;
     const forward = new Set(match.members);
     const wide = match.core(ofShares, isProduct);
     if (wide === null || !match.take(wide.node) || adjointOf(wide.node, 0)) return null;
@@ -171,16 +166,17 @@ class GradientFinder {
       coefficients.some((c) => c === null) ||
       exprKey(coefficients[0]!) !== exprKey(coefficients[1]!)
     ) return null;
-    const slope = this.#sameExpression(
+    const slope = around.sameExpression(
       sloped,
       new Map([[product, argument(0)], [ofScores, argument(MAX_MASKS + 1)]]),
     );
-    const given = this.#givings(ofValue, sloped);
+    const given = around.givings(ofValue, sloped);
     if (slope === null || given === null) return null;
     const [x, v] = wide.node.inputs,
       [q, k] = product.node.inputs,
       steps = [x, v, q, k, logits, product, shares, wide];
-    if (!steps.every((v) => v.dtype === "float32" && isConcrete(v.shape))) return null;
+    if (!steps.every((v) => match.isFloat(v) && isConcrete(v.shape))) return null;
+    if (this.#halves && (wide.dtype !== "float16" || !isLoaded("Cast"))) return null;
     const operands = operandsOf({
       ...{ q, k, v, product, last: wide.node, masks: match.masks },
       ...{ kIsTurned: adjointOf(product.node, 1), vIsTurned: !adjointOf(wide.node, 1) },
@@ -196,8 +192,8 @@ class GradientFinder {
         ? resultOf(root, out)
         : sumsOf(root, out, value.shape!.at(-2)!, operand === 1);
     });
-    const others = given.map((g) => this.#otherOf(g, depth));
-    const whole = end === null ? this.#whole(scores) : null;
+    const others = given.map((g) => around.otherOf(g, depth));
+    const whole = end === null ? around.whole(scores) : null;
     const result = end
       ? resultOf(end, last[0].node.outputs[0])
       : whole
@@ -244,20 +240,32 @@ class GradientFinder {
       operands,
       placed,
     );
-    const masked = masks.map(({ base }) => base), types = masked.map(({ dtype }) => dtype);
     if (whole !== null) forward.add(whole);
-    const shown = (end ?? whole)?.outputs[0];
+    const shown = (end ?? whole)?.outputs[0], later = without(match.members, forward);
     const shape = (shown?.shape ?? [...logits.shape!.slice(0, -1), depth]) as Shape;
-    const made = (index: number, shape: Shape): IrValue => ({
-      node: shares.node,
-      index,
-      dtype: "float32",
-      shape,
-      promised: false,
+    const made = (node: IrNode, index: number, shape: Shape): IrValue => ({
+      ...{ node, index, dtype: "float32", shape, promised: false },
     });
-    const sums = made(1, [2, rowsOfAttention(attention)]), output = shown ?? made(2, shape);
-    const inputs = [query.base, key.base, value.base];
-    const node = addedNode(shown?.node ?? shares.node, ATTENTION, [...inputs, ...masked], {
+    const casts: Joined[] = [];
+    /** Gives a result in float32: the value that another join rounds, if it is one of float16. */
+    const exact = (v: IrValue, wide: IrValue): IrValue => {
+      if (v.dtype === "float32") return v;
+      const node = addedNode(v.node, "Cast", [wide], { SrcT: "float32", DstT: v.dtype });
+      casts.push({ members: [v.node], node, outputs: [v] });
+      return wide;
+    };
+    const sums = made(shares.node, 1, [2, rowsOfAttention(attention)]),
+      hidden = made(shares.node, 2, shape),
+      output = shown ? exact(shown, hidden) : hidden,
+      outputs = given.map(({ root }, i) => {
+        const [v] = root.outputs;
+        return exact(v, made(this.#softmax, 1 + i, v.shape as Shape));
+      });
+    const bases = [query, key, value, ...masks, gradient].map(({ base }) => base);
+    const all = inFloat32(shares.node, bases), slopes = all.pop()!;
+    const [inputs, masked] = [all.slice(0, 3), all.slice(3)];
+    const types = masked.map(({ dtype }) => dtype);
+    const node = addedNode(shown?.node ?? shares.node, ATTENTION, all, {
       ...{ T: "float32", Tmasks: types, Tsums: ["float32"] },
       form: new AttentionOf(attention, shape, true),
     });
@@ -271,121 +279,28 @@ class GradientFinder {
         ? null
         : slopeOf(slope, masks.length, scores.expr === null ? scores.scale : 1),
     });
-    const back = addedNode(given[0].root, GRADIENT, [
-      ...inputs,
-      gradient.base,
-      output,
-      sums,
-      ...masked,
-    ], {
-      ...{ T: "float32", Tmasks: types, Tout: given.map(() => "float32"), form },
-    });
-    const members = [...match.members].filter((n) => !forward.has(n));
-    const outputs = given.map(({ root }) => root.outputs[0]);
-    return [
-      { members: forward, node, outputs: [output, sums] },
-      { members, node: back, outputs },
-    ];
-  }
-
-  /** Returns the products that read a value through pointwise ops and views; null where others do. */
-  #readings(v: IrValue): Reading[] | null {
-    const found: Reading[] = [], seen = new Set<IrNode>();
-    const visit = (v: IrValue): boolean => {
-      if (this.#uses.held.has(v.node)) return false;
-      return [...new Set(this.#uses.readers.get(v.node)!)].every((node) => {
-        if (node === this.#softmax) return true;
-        if (!isProduct(node)) {
-          return this.#match.isStep(node) &&
-            (seen.has(node) || (seen.add(node), visit(node.outputs[0])));
-        }
-        const operand = node.inputs[0] === v ? 0 : 1;
-        found.push({ node, operand, value: v });
-        return node.inputs[0] !== node.inputs[1];
-      });
-    };
-    return visit(v) ? found : null;
-  }
-
-  /** Returns the expression that all products read; null where they differ. */
-  #sameExpression(readings: readonly Reading[], cores: ReadonlyMap<IrValue, Expr>): Expr | null {
-    const exprs = [...new Set(readings.map(({ value }) => value))].map((v) =>
-      this.#match.expression(v, cores)
+    const back = addedNode(
+      given[0].root,
+      GRADIENT,
+      [...inputs, slopes, output, sums, ...masked],
+      { T: "float32", Tmasks: types, Tout: given.map(() => "float32"), form },
     );
-    const [first] = exprs;
-    if (first == null || exprs.some((e) => e === null || exprKey(e) !== exprKey(first))) {
-      return null;
-    }
-    return first;
-  }
-
-  /** Returns the op that attends from the same operands in one step; null where there is none. */
-  #whole({ product, scale, expr }: Scores): IrNode | null {
-    const operands = product.node.inputs, { causal, masks } = this.#match;
-    const [q, k] = operands.map(({ node }) => isHeadsFirst(node) ? node.inputs[0] : null);
-    if (!q || !k || expr !== null || masks.length > 0) return null;
-    const { readers } = this.#uses;
-    return readers.get(q.node)!.find(({ def, inputs, attrs, device }) =>
-      def.name === WHOLE && device === this.#softmax.device && inputs[0] === q && inputs[1] === k &&
-      inputs[2] === this.#values() && Math.fround(attrs.scale) === Math.fround(scale) &&
-      attrs.causal === causal
-    ) ?? null;
-  }
-
-  /** Returns the values before their heads came first. */
-  #values(): IrValue | null {
-    const wide = this.#match.core(this.#softmax.inputs[1], isProduct);
-    const node = wide?.node.inputs[1].node;
-    return node && isHeadsFirst(node) ? node.inputs[0] : null;
-  }
-
-  #takeAll({ node }: Reading): boolean {
-    return this.#match.take(node) && this.#match.take(this.#rootOf(node));
-  }
-
-  /** Returns the transposition that alone reads a product, or the product. */
-  #rootOf(node: IrNode, isRoot = isTurn): IrNode {
-    const [reader, ...more] = new Set(this.#uses.readers.get(node)!);
-    const isTaken = more.length === 0 && reader !== undefined && !this.#uses.held.has(node);
-    return isTaken && isRoot(reader) && reader.inputs[0].node === node ? reader : node;
-  }
-
-  /** Returns the products that give gradients, with their roots; null where one is none of these. */
-  #givings(ofValue: readonly Reading[], sloped: readonly Reading[]): Giving[] | null {
-    const given = [...sloped, ...ofValue].map((reading, i): Giving | null => {
-      const { node, operand } = reading;
-      const [first, second] = [adjointOf(node, 0), adjointOf(node, 1)];
-      const of = i >= sloped.length ? "value" : operand === 0 && !first ? "query" : "key";
-      const fits = of === "query" || (operand === 0 ? first && !second : first && !second);
-      if (!fits) return null;
-      // The rows of a product with a turned result become its columns.
-      const root = this.#rootOf(
-        node,
-        operand === 1 ? ({ def }) => def.name === "Transpose" : isTurn,
-      );
-      return this.#match.take(node) && this.#match.take(root) ? { ...reading, of, root } : null;
-    });
-    const names = given.map((g) => g?.of);
-    return given.includes(null) || names.length === 0 || new Set(names).size < names.length
-      ? null
-      : given as Giving[];
-  }
-
-  /** Returns the rows of the other operand of a gradient's product. */
-  #otherOf({ node, operand, of, value }: Giving, depth: number): Rows | null {
-    const other = node.inputs[1 - operand], out = node.outputs[0].shape as Shape;
-    const batch = out.slice(0, -2);
-    if (of === "query") {
-      const way = [!adjointOf(node, 1), depth] as const;
-      return matricesOf(viewsOf(other), other, out.slice(0, -1), way);
-    }
-    const rows = queriesOf(other, [...batch, value.shape!.at(-2)!], depth);
-    return of === "value" ? unscaled(rows) : rows;
+    const rounded = new Set(casts.flatMap(({ members }) => [...members]));
+    return {
+      joins: [
+        { members: without(forward, rounded), node, outputs: [output, sums] },
+        { members: without(later, rounded), node: back, outputs },
+        ...casts,
+      ],
+      forward: bases.slice(0, -1),
+      backward: shown ? [...bases, shown] : bases,
+      later,
+    };
   }
 }
 
-function unscaled(rows: Rows | null): Rows | null {
-  return rows?.scale === 1 ? rows : null;
+function without(nodes: ReadonlySet<IrNode>, others: ReadonlySet<IrNode>): ReadonlySet<IrNode> {
+  return new Set([...nodes].filter((n) => !others.has(n)));
 }
 
 /** Returns the gradient of a product with its arguments as kernels give them: the scaled product, the masks, the score's gradient. */

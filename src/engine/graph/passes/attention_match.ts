@@ -28,13 +28,13 @@ export function adjointOf({ attrs }: IrNode, operand: 0 | 1): boolean {
 
 /** True for a transposition that keeps the last axis: the result can be written so. */
 export function isTurn({ def, inputs }: IrNode): boolean {
-  if (def.name !== "Transpose" || !isProduct(inputs[0].node)) return false;
+  if (def.name !== "Transpose") return false;
   const perm = integersOf(inputs[1]);
   return perm !== null && perm.at(-1) === perm.length - 1;
 }
 
 /** Options of a match. */
-interface MatchOptions {
+export interface MatchOptions {
   readonly target: PassTarget;
   /** The device of all its nodes. */
   readonly device: string;
@@ -124,16 +124,22 @@ export class Match {
   }
 
   /** Returns an expression in float32 in place of float16. */
-  #widened(e: Expr, memo: Map<Expr, Expr> = new Map()): Expr {
-    const known = memo.get(e);
-    if (known !== undefined) return known;
-    const args = e.args.map((x) => this.#widened(x, memo)), dtypes = this.masks.map(dtypeOf);
-    const isHalf = e.op === "cast" && e.dtype === "float16";
-    const isIdle = (isHalf || e.dtype === "float32" && e.op === "cast") &&
-      exprType(args[0], ["float32", ...dtypes]) === "float32";
-    const made = isIdle ? args[0] : isHalf ? castTo(args[0], "float32") : { ...e, args };
-    memo.set(e, made);
-    return made;
+  #widened(e: Expr): Expr {
+    // Cores stand before the masks and behind the most that there may be.
+    const dtypes = new Array<DType>(this.#options.mostMasks + 2).fill("float32");
+    this.masks.forEach((mask, i) => dtypes[i + 1] = dtypeOf(mask));
+    const memo = new Map<Expr, Expr>();
+    const visit = (e: Expr): Expr => {
+      const known = memo.get(e);
+      if (known !== undefined) return known;
+      const args = e.args.map(visit), isHalf = e.op === "cast" && e.dtype === "float16";
+      const isIdle = (isHalf || e.dtype === "float32" && e.op === "cast") &&
+        exprType(args[0], dtypes) === "float32";
+      const made = isIdle ? args[0] : isHalf ? castTo(args[0], "float32") : { ...e, args };
+      memo.set(e, made);
+      return made;
+    };
+    return visit(e);
   }
 
   /** Returns the argument of a mask that is read beside values of a shape. */

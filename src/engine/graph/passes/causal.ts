@@ -36,10 +36,8 @@ export function seenOperand({ node, shape }: IrValue): IrValue | null {
   return isZero(value) && isCausal(mask, [n, m], isHiddenMask) ? other : null;
 }
 
-function isZero({ node, dtype }: IrValue): boolean {
-  if (!isConstant(node) || dtype !== "float32") return false;
-  const array = node.attrs.value as NdArray;
-  return array.size === 1 && (array.data as Float32Array)[0] === 0;
+function isZero(v: IrValue): boolean {
+  return numberOf(v) === 0;
 }
 
 /** True for a constant of queries and keys, aligned at their ends, with the wanted values. */
@@ -53,8 +51,13 @@ function isCausal({ node }: IrValue, [n, m]: readonly [number, number], wanted: 
 }
 
 /** True for a constant of one number that is low enough to erase a score. */
-function isLow({ node, dtype }: IrValue): boolean {
-  if (!isConstant(node) || dtype !== "float32") return false;
+function isLow(v: IrValue): boolean {
+  return numberOf(v) <= HIDDEN;
+}
+
+/** Returns a constant's one number; NaN for other values. */
+function numberOf({ node, dtype }: IrValue): number {
+  if (!isConstant(node) || dtype !== "float32" && dtype !== "float16") return NaN;
   const array = node.attrs.value as NdArray;
-  return array.size === 1 && (array.data as Float32Array)[0] <= HIDDEN;
+  return array.size === 1 ? (array.data as Float32Array)[0] : NaN;
 }
