@@ -344,6 +344,10 @@ EXAMPLES = {
     "random-numbers": lambda: tf.random.stateless_uniform([1], [1, 2]),
     "eager-seed": lambda: bool(tf.reduce_all(
         tf.random.uniform([2], seed=3) == tf.random.uniform([2], seed=3))),
+    "learned-sampler": lambda: tf.function(lambda: tf.concat([
+        tf.nn.learned_unigram_candidate_sampler(tf.constant([[0]], tf.int64), 1, 1, False, 4, 31)[1]
+        for _ in range(2)], 0))(),
+    "unicode-script": lambda: tf.strings.unicode_script([0x1df00]),
     "counts": lambda: failing(lambda: tf.data.Dataset.range(3).batch(0)),
     "histogram-range": lambda: failing(lambda: tf.histogram_fixed_width([0.0, 1.0, 2.0], tf.constant([3.0, 1.0]), 4)),
     "cycle": lambda: tf.stack(list(tf.data.Dataset.range(4).interleave(

@@ -17,8 +17,10 @@ import {
   foldedOfShape,
   onlyFirst,
 } from "./rules_common.ts";
+import { DRAW_RULES } from "./rules_draws.ts";
 import { IMAGE_RULES } from "./rules_images.ts";
 import { INDEX_RULES } from "./rules_indices.ts";
+import { TEXT_RULES } from "./rules_texts.ts";
 import { batchedOf, moveAxis, rowRank, type Rule, withRowRank, withRows } from "./values.ts";
 
 /** Rows of a pointwise op line up behind their own axis. */
@@ -91,6 +93,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   ...ARRAY_RULES,
   ...INDEX_RULES,
   ...IMAGE_RULES,
+  ...DRAW_RULES,
+  ...TEXT_RULES,
   Einsum: einsum,
   MatMul: product,
   BatchMatMul: product,
@@ -121,7 +125,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   ...named("Igamma Igammac IgammaGradA Polygamma Zeta NextAfter", pointwise),
   ...named("BesselI0 BesselI0e BesselI1 BesselI1e BesselJ0 BesselJ1 BesselK0 BesselK0e", onlyFirst),
   ...named("BesselK1 BesselK1e BesselY0 BesselY1 Dawsn Expint FresnelCos FresnelSin", onlyFirst),
-  ...named("Spence UnicodeScript", onlyFirst),
+  ...named("Spence", onlyFirst),
   FakeQuantWithMinMaxArgs: onlyFirst,
   FakeQuantWithMinMaxVars: (call) => onlyFirst(call) ?? channelOfRow(call),
   ...named("FakeQuantWithMinMaxVarsPerChannel", onlyFirst, 1),

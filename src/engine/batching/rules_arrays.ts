@@ -179,11 +179,6 @@ function diagonal(of: "Diag" | "DiagPart"): Rule {
   };
 }
 
-const drawn: Rule = ({ def, attrs, inputs: [dims, ...rest], rows }) => {
-  if (dims.batched || rest.some((v) => v.batched)) return null;
-  return apply(def, [withRows(dims.all, rows), ...rest.map((v) => v.all)], attrs);
-};
-
 /** Rules by op. */
 export const ARRAY_RULES: Readonly<Record<string, Rule>> = {
   Identity: onlyFirst,
@@ -227,10 +222,6 @@ export const ARRAY_RULES: Readonly<Record<string, Rule>> = {
   DiagPart: diagonal("DiagPart"),
   MatrixDiagV3: (call) => call.inputs[0].batched ? onlyFirst(call) : null,
   MatrixSetDiagV3: (call) => call.inputs[2].batched ? null : everyBatchedBut(2, call),
-  RandomUniform: drawn,
-  RandomStandardNormal: drawn,
-  TruncatedNormal: drawn,
-  RandomUniformInt: drawn,
 };
 
 /** Repeats what all rows share, but for input `k`. */

@@ -79,4 +79,5 @@ export {
   fixedUnigramCandidateSampler,
   type FixedUnigramOptions,
   learnedUnigramCandidateSampler,
+  type RangeSamplerArguments,
 } from "../random/candidates.ts";

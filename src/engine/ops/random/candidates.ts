@@ -56,6 +56,27 @@ function sampled(
   return [out[0], out[1], out[2]];
 }
 
+/** Arguments of a sampler of a range of classes. */
+export type RangeSamplerArguments = [
+  trueClasses: TensorLike,
+  numTrue: number,
+  numSampled: number,
+  unique: boolean,
+  rangeMax: number,
+  seed?: Seed | null,
+];
+
+/** Calls a sampler of a range of classes by its name, once its arguments are checked. */
+function ofRange(
+  fn: string,
+  [trueClasses, numTrue, numSampled, unique, rangeMax, seed]: RangeSamplerArguments,
+  draw: (truth: OpInput, attrs: Attrs, seed: Seed | null | undefined) => CandidateSample,
+): CandidateSample {
+  countsOf({ numTrue, numSampled, rangeMax }, unique, fn);
+  const attrs = { num_true: numTrue, num_sampled: numSampled, unique, range_max: rangeMax };
+  return draw(classes(trueClasses, "trueClasses", fn), attrs, seed);
+}
+
 /**
  * Samples `numSampled` of the classes `0 … rangeMax - 1`, all with one probability, and tells how often each, and each of the true classes
  * `[batch, numTrue]`, is expected in such a sample; with `unique` each class at most once. What it returns is the `sampledValues` of
@@ -70,18 +91,8 @@ function sampled(
  * console.log((await ids.data()).length, ofTrue.shape); // 4 [1, 2]
  * ```
  */
-export function uniformCandidateSampler(
-  trueClasses: TensorLike,
-  numTrue: number,
-  numSampled: number,
-  unique: boolean,
-  rangeMax: number,
-  seed?: Seed | null,
-): CandidateSample {
-  const fn = "uniformCandidateSampler";
-  countsOf({ numTrue, numSampled, rangeMax }, unique, fn);
-  const attrs = { num_true: numTrue, num_sampled: numSampled, unique, range_max: rangeMax };
-  return sampled(UNIFORM, classes(trueClasses, "trueClasses", fn), attrs, seed);
+export function uniformCandidateSampler(...given: RangeSamplerArguments): CandidateSample {
+  return ofRange("uniformCandidateSampler", given, (...drawn) => sampled(UNIFORM, ...drawn));
 }
 
 /**
@@ -95,18 +106,8 @@ export function uniformCandidateSampler(
  * console.log((await ofTrue.data()).map((v) => Math.round(100 * Number(v)))); // Float32Array(2) [116, 16]
  * ```
  */
-export function logUniformCandidateSampler(
-  trueClasses: TensorLike,
-  numTrue: number,
-  numSampled: number,
-  unique: boolean,
-  rangeMax: number,
-  seed?: Seed | null,
-): CandidateSample {
-  const fn = "logUniformCandidateSampler";
-  countsOf({ numTrue, numSampled, rangeMax }, unique, fn);
-  const attrs = { num_true: numTrue, num_sampled: numSampled, unique, range_max: rangeMax };
-  return sampled(LOG_UNIFORM, classes(trueClasses, "trueClasses", fn), attrs, seed);
+export function logUniformCandidateSampler(...given: RangeSamplerArguments): CandidateSample {
+  return ofRange("logUniformCandidateSampler", given, (...drawn) => sampled(LOG_UNIFORM, ...drawn));
 }
 
 /**
@@ -121,20 +122,12 @@ export function logUniformCandidateSampler(
  * console.log(await sample()[1].array()); // [[0.5, 0.5]]
  * ```
  */
-export function learnedUnigramCandidateSampler(
-  trueClasses: TensorLike,
-  numTrue: number,
-  numSampled: number,
-  unique: boolean,
-  rangeMax: number,
-  seed?: Seed | null,
-): CandidateSample {
-  const fn = "learnedUnigramCandidateSampler", [own, other] = seedsOf(seed);
-  countsOf({ numTrue, numSampled, rangeMax }, unique, fn);
-  const attrs = { num_true: numTrue, num_sampled: numSampled, unique, range_max: rangeMax };
-  const given = classes(trueClasses, "trueClasses", fn);
-  const out = apply(LEARNED_UNIGRAM[0], [given], { ...attrs, seed: own ?? 0, seed2: other ?? 0 });
-  return [out[0], out[1], out[2]];
+export function learnedUnigramCandidateSampler(...given: RangeSamplerArguments): CandidateSample {
+  return ofRange("learnedUnigramCandidateSampler", given, (truth, attrs, seed) => {
+    const [own, other] = seedsOf(seed);
+    const out = apply(LEARNED_UNIGRAM[0], [truth], { ...attrs, seed: own ?? 0, seed2: other ?? 0 });
+    return [out[0], out[1], out[2]];
+  });
 }
 
 /** Options of {@linkcode fixedUnigramCandidateSampler}. */

@@ -34,6 +34,7 @@ export {
   type FixedUnigramOptions,
   learnedUnigramCandidateSampler,
   logUniformCandidateSampler,
+  type RangeSamplerArguments,
   uniformCandidateSampler,
 } from "./candidates.ts";
 export { setRandomSeed as setSeed } from "./state.ts";

@@ -62,7 +62,8 @@ export const UnicodeScript: OpDef = defineOp({
 
 /**
  * The number that ICU gives the script of each code point: 0 for common characters, 25 for Latin ones, 103 for those without a script, -1
- * for numbers that are no code points. int32, as are code points. The numbers are those of Unicode 13. Throws `TypeError` for other dtypes.
+ * for numbers that are no code points. int32, as are code points. The numbers of scripts are those of Unicode 13,
+ * their characters those that the platform knows. Throws `TypeError` for other dtypes.
  * TensorFlow op `UnicodeScript`.
  *
  * @example

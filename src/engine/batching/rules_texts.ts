@@ -1,0 +1,73 @@
+/** Rules for ops on texts, on bytes and on sequences. */
+import { apply, type OpInput } from "../core/apply.ts";
+import type { Tensor } from "../core/tensor.ts";
+import { concat } from "../ops/array/join.ts";
+import { range } from "../ops/array/ranges.ts";
+import { broadcastTo } from "../ops/array/repeat.ts";
+import { reshape } from "../ops/array/view.ts";
+import { castInput, intVector } from "../ops/input.ts";
+import { along, direct, everyBatched, folded, onlyFirst } from "./rules_common.ts";
+import {
+  batchedOf,
+  knownInts,
+  rowRank,
+  type Rows,
+  rowShape,
+  type RowValue,
+  type Rule,
+} from "./values.ts";
+
+/** Ops on each text, or number, by itself. */
+const EACH =
+  "StringLower StringUpper StringStrip StaticRegexFullMatch RegexFullMatch StringLength StringToNumber RegexReplace " +
+  "StaticRegexReplace EncodeBase64 DecodeBase64 UnicodeTranscode StringToHashBucket StringToHashBucketFast " +
+  "StringToHashBucketStrong AsString DecodeCompressed DecodeRaw DecodePaddedRaw PopulationCount UnicodeScript";
+
+/** Parts of texts: one place for all, or one for each text. */
+const parted: Rule = (call) => {
+  const [text, ...places] = call.inputs;
+  if (text.batched && places.every((v) => !v.batched && rowRank(v) === 0)) return direct(call);
+  const rank = rowRank(text);
+  return rank !== null && places.every((v) => rowRank(v) === rank) ? everyBatched(call) : null;
+};
+
+/** Texts of one shape joined, with those that are the same everywhere. */
+const joined: Rule = ({ def, attrs, inputs, rows }) => {
+  const ranks = inputs.map(rowRank), most = Math.max(...ranks.map((rank) => rank ?? 0));
+  const isAlone = (v: RowValue): boolean => !v.batched && rowRank(v) === 0;
+  if (inputs.some((v) => !isAlone(v) && rowRank(v) !== most)) return null;
+  return apply(def, inputs.map((v) => isAlone(v) ? v.all : batchedOf(v, rows)), attrs);
+};
+
+/** Elements of sequences with the number of their row before their places. */
+function ofAllRows(
+  [indices, values, dims]: readonly RowValue[],
+  rows: Rows,
+): readonly OpInput[] | null {
+  const extents = knownInts(dims), [count, rank] = rowShape(indices) ?? [null, null];
+  if (extents === null || rows.count === null || count === null || rank === null) return null;
+  const at = batchedOf(indices, rows), total = rows.count;
+  const numbers = castInput(range(0, total, 1, "int32"), "int64");
+  const column = broadcastTo(reshape(numbers as Tensor, [-1, 1, 1]), [total, count, 1]);
+  return [
+    reshape(concat([column, at], 2), [total * count, rank + 1]),
+    reshape(batchedOf(values, rows), [total * count]),
+    castInput(intVector([total, ...extents]), "int64"),
+  ];
+}
+
+/** Distances of all sequences at once: those of a row are behind its number. */
+const distances: Rule = ({ def, attrs, inputs, rows }) => {
+  const given = [inputs.slice(0, 3), inputs.slice(3)].map((parts) => ofAllRows(parts, rows));
+  return given.includes(null) ? null : apply(def, given.flatMap((parts) => parts!), attrs);
+};
+
+/** Rules by op. */
+export const TEXT_RULES: Readonly<Record<string, Rule>> = {
+  ...Object.fromEntries(EACH.split(" ").map((name) => [name, onlyFirst])),
+  Substr: parted,
+  StringJoin: joined,
+  ReduceJoin: along(1),
+  Fingerprint: folded([0]),
+  EditDistance: distances,
+};
