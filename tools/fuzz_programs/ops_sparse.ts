@@ -93,7 +93,7 @@ export const SPARSE: readonly Template[] = [
   ["x:number", `tf.sparse.reduceSum(${X}, #axes(x), #bool) ≡ tf.sum(${DX}, #axes(x), #bool)`, 2],
   [
     "x:float",
-    `tf.stopGradient(tf.sparse.reduceMax(${SOME}, #axes(x), #bool)) ≡ tf.stopGradient(tf.max(${SOME_DENSE}, #axes(x), #bool))`,
+    `tf.stopGradient(tf.sparse.reduceMax(${SOME}, #axes(x), #bool)) ≡ tf.stopGradient(tf.maximum(tf.max(${SOME_DENSE}, #axes(x), #bool), 0))`,
   ],
   same(
     "x:matrices",
