@@ -515,14 +515,17 @@ fn cexpm1_(z: vec2<f32>) -> vec2<f32> {
   return vec2<f32>(expm1_(z.x) * cos_(z.y) - 2.0 * h * h, exp_(z.x) * sin_(z.y));
 }
 
+// 0.25 where the magnitude of a number, or its sum with a part, could be too large.
+fn lessen_(z: vec2<f32>) -> f32 { return select(1.0, 0.25, max(abs(z.x), abs(z.y)) > 1e37); }
+
 // Near 1 the logarithm of the magnitude is that of the square's distance to 1.
 fn clog_(z: vec2<f32>) -> vec2<f32> {
-  let large = max(abs(z.x), abs(z.y)); let small = min(abs(z.x), abs(z.y));
+  let large = max(abs(z.x), abs(z.y)); let small = min(abs(z.x), abs(z.y)); let by = lessen_(z);
   var r: f32;
-  if (large > 0.7 && large < 1.4 && small < 1.4) {
+  if (large > 0.7 && large < 1.4 && small < 1.4 && !isnan_(z.x) && !isnan_(z.y)) {
     r = 0.5 * log1p_((large - 1.0) * (large + 1.0) + small * small);
   } else {
-    r = log_(hypot_(z.x, z.y));
+    r = log_(hypot_(by * z.x, by * z.y)) + select(0.0, 1.38629436, by < 1.0);
   }
   return vec2<f32>(r, atan2_(z.y, z.x));
 }
@@ -534,7 +537,8 @@ fn clog1p_(z: vec2<f32>) -> vec2<f32> {
 
 fn csqrt_(z: vec2<f32>) -> vec2<f32> {
   if (isinf_(z.y)) { return vec2<f32>(inf_(), z.y); }
-  let s = sqrt_(0.5 * hypot_(z.x, z.y) + 0.5 * abs(z.x));
+  let by = lessen_(z); let w = by * z;
+  let s = select(1.0, 2.0, by < 1.0) * sqrt_(0.5 * hypot_(w.x, w.y) + 0.5 * abs(w.x));
   if (s == 0.0) { return vec2<f32>(0.0, z.y); }
   if (z.x >= 0.0) { return vec2<f32>(s, 0.5 * z.y / s); }
   return vec2<f32>(0.5 * abs(z.y) / s, withsign_(s, z.y));
@@ -543,9 +547,9 @@ fn csqrt_(z: vec2<f32>) -> vec2<f32> {
 fn crsqrt_(z: vec2<f32>) -> vec2<f32> { return cdiv_(vec2<f32>(1.0, 0.0), csqrt_(z)); }
 
 fn csign_(z: vec2<f32>) -> vec2<f32> {
-  let m = hypot_(z.x, z.y);
+  let w = lessen_(z) * z; let m = hypot_(w.x, w.y);
   if (m == 0.0) { return vec2<f32>(0.0, 0.0); }
-  return vec2<f32>(z.x / m, z.y / m);
+  return vec2<f32>(w.x / m, w.y / m);
 }
 
 fn cpow_(z: vec2<f32>, w: vec2<f32>) -> vec2<f32> {

@@ -126,6 +126,26 @@ testOnDevices("complex numbers at the ends of the range", async () => {
   );
 });
 
+testOnDevices(
+  "great complex numbers have finite functions, and those of NaN are none",
+  async () => {
+    const great = complex([[3e38, 3e38], [-3e38, 1], [0, 2e38]], [3]);
+    // Those of Python, in float64.
+    const wanted: Readonly<Record<string, number[]>> = {
+      sqrt: [1.9029767e19, 7.8823876e18, 2.8867513e-20, 1.7320508e19, 1e19, 1e19],
+      log: [88.943419, 0.78539816, 88.596846, 3.1415927, 88.191381, 1.5707963],
+      sign: [0.70710678, 0.70710678, -1, 0, 0, 1],
+    };
+    for (const [name, values] of Object.entries(wanted)) {
+      const own = await partsOf((tf as unknown as Record<string, Op>)[name](great));
+      const shares = own.map((x, i) => x / (Math.abs(values[i]) || 1));
+      assertNear(shares, values.map(Math.sign), name);
+    }
+    const logs = await partsOf(tf.log(complex([[1, NaN], [NaN, 1]], [2])));
+    assertEquals(logs.every(Number.isNaN), true, String(logs));
+  },
+);
+
 const SPECTRAL = /ff?t|dct/;
 
 for (const [name, op, shapes] of CASES) {
