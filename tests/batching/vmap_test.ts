@@ -207,6 +207,40 @@ testOnDevices("each row of vmap() draws its own numbers, and counts once", async
   assertEquals(count.item(), 3);
 });
 
+testOnDevices("each row of vmap() draws the next numbers of a generator", async () => {
+  const told: string[] = [], { write } = loopWarning;
+  loopWarning.write = (text) => told.push(text);
+  type Draw = (g: tf.random.Generator, row: tf.Tensor) => tf.Tensor;
+  const draws: Readonly<Record<string, Draw>> = {
+    uniform: (g, row) => tf.add(row, g.uniform([2])),
+    "in a branch": (g, row) =>
+      tf.cond(tf.greater(tf.sum(row), 0), () => tf.mul(row, g.normal([])), () => row) as tf.Tensor,
+    "in a function": (g, row) => tf.function((x: tf.Tensor) => tf.add(x, g.normal([])))(row),
+    "with a gradient": (g, row) => tf.grad((x: tf.Tensor) => tf.sum(tf.mul(x, g.normal([2]))))(row),
+    "in a map of rows": (g, row) =>
+      tf.vectorizedMap((x: tf.Tensor) => tf.add(x, g.uniform([])), row) as tf.Tensor,
+  };
+  try {
+    const x = tf.tensor([[1, 2], [-3, -4], [5, 6]]);
+    for (const [name, draw] of Object.entries(draws)) {
+      const [a, b, c] = [1, 2, 3].map(() => tf.random.Generator.fromSeed(7));
+      const rows = tf.mapFn((row: tf.Tensor) => draw(a, row), x) as tf.Tensor;
+      const all = tf.vectorizedMap((row: tf.Tensor) => draw(b, row), x) as tf.Tensor;
+      const compiled = tf.function((x: tf.Tensor) => tf.vmap((row: tf.Tensor) => draw(c, row))(x));
+      const wanted = await rows.array();
+      assertEquals(await all.array(), wanted, name);
+      assertEquals(await (await compiled.async(x) as tf.Tensor).array(), wanted, name);
+      const states = await Promise.all([a, b, c].map((g) => tf.identity(g.state).array()));
+      assertEquals(states[1], states[0], name);
+      assertEquals(states[2], states[0], name);
+      [a, b, c].forEach((g) => g.dispose());
+    }
+  } finally {
+    loopWarning.write = write;
+  }
+  assertEquals(told.every((text) => text.includes("generators")), true, told.join("\n"));
+});
+
 testOnDevices("vmap() of no rows has results of none", async () => {
   using x = tf.zeros([0, 3]);
   using y = tf.vmap((row: tf.Tensor) => tf.dot(row, w))(x);

@@ -32,9 +32,9 @@ export interface VmapOptions {
 
 const checkOptions = optionCheck<VmapOptions>("vmap", { inAxes: true, outAxes: true });
 
-/** Ops that stand for a gradient of a row's own tape: they have no rows. */
-const OF_TAPES: ReadonlySet<string> = new Set(
-  "TapeGradient _CustomGradient _Recomputed MergeGradients UnseenGradient".split(" "),
+/** Ops that stand for a gradient of a row's own tape, which has no rows, and the step of a generator, whose next numbers are another row's. */
+const IN_TURN: ReadonlySet<string> = new Set(
+  "TapeGradient _CustomGradient _Recomputed MergeGradients UnseenGradient _PhiloxSkip".split(" "),
 );
 
 /**
@@ -139,7 +139,7 @@ function overRows(
       }
       return inTurn(fn, inputs);
     }
-    const tensors = ofTapes(traced.f.graph) ? leavesOf(inTurn(fn, inputs)) as Tensor[] : runRows(
+    const tensors = hasTurns(traced.f.graph) ? leavesOf(inTurn(fn, inputs)) as Tensor[] : runRows(
       traced.f.graph,
       inputs,
       traced.f.graph.captures.map(({ outer }) => ({ all: outer, batched: false })),
@@ -190,11 +190,11 @@ function rowsIn(inputs: readonly RowValue[], name: string): Rows {
   };
 }
 
-/** True where a body, or a function that it calls, has an op of a tape's gradient or of a list. */
-function ofTapes(graph: FuncGraph): boolean {
+/** True where a body, or a function that it calls, has an op of a tape's gradient, of a list or of a generator. */
+function hasTurns(graph: FuncGraph): boolean {
   return graph.operations.some((op) =>
-    OF_TAPES.has(op.type) || op.inputs.some((t) => t.dtype === "variant") ||
-    bodiesOf(op).some(ofTapes)
+    IN_TURN.has(op.type) || op.inputs.some((t) => t.dtype === "variant") ||
+    bodiesOf(op).some(hasTurns)
   );
 }
 
@@ -210,7 +210,7 @@ function hasOpsOfGraphs(graph: FuncGraph): boolean {
 /** Calls the function for each row by itself, and stacks the results in their nest. */
 function inTurn(fn: (...rows: Tensor[]) => unknown, inputs: readonly RowValue[]): unknown {
   loopWarning.write(
-    "vmap has no rule for gradients of control flow, lists, and ragged or sparse results: the function runs in a loop over the rows",
+    "vmap has no rule for gradients of control flow, lists, generators, and ragged or sparse results: the function runs in a loop over the rows",
   );
   const batched = inputs.filter((v) => v.batched).map((v) => v.all as Tensor);
   return mapFn((rows: Tensor[]) => {
