@@ -3,8 +3,8 @@
 // writes what another shall. A line's numbers are `inner` apart. Inverse transforms are those of conjugates.
 
 const RADIX = 4u; //#param 2, 4 or 8; 0: any number, of which an invocation makes one result.
-const LOAD = 0; //#param 0: complex numbers; 1: real ones, cut or followed by zeros; 2: half spectra.
-const STORE = 0; //#param 0: complex numbers; 1: real ones, cut; 2: the first half of spectra.
+const LOAD = 0; //#param 0: complex numbers; 1: real ones, cut or followed by zeros; 2: half spectra; 3: pairs of real ones; 4: half spectra of pairs.
+const STORE = 0; //#param 0: complex numbers; 1: real ones, cut; 2: the first half of spectra; 3: pairs of real ones.
 const INVERSE = false; //#param Reads conjugates.
 const CONJUGATE = false; //#param Writes conjugates.
 const PLAIN = false; //#param Every turn is by nothing: the last stage.
@@ -31,33 +31,20 @@ struct Params {
 }
 @group(0) @binding(2) var<uniform> p: Params;
 
-// Sines and cosines up to an eighth of a turn, as in shaders/scalar.wgsl.
-fn sine(r: f32) -> f32 {
-  let z = r * r;
-  return r + r * z * (-0.16666654 + z * (0.008332131 + z * -1.951084e-4));
-}
-
-fn cosine(r: f32) -> f32 {
-  let z = r * r;
-  return 1.0 - 0.5 * z + z * z * (0.041666646 + z * (-0.0013887306 + z * 2.4431205e-5));
-}
-
-// exp(-2 pi i j / n).
-fn turn(j: u32, n: u32) -> vec2<f32> {
-  let quarter = 4u * j / n;
-  let rest = 4u * j - quarter * n;
-  let near = 2u * rest > n;
-  let angle = 1.57079633 * (f32(select(rest, n - rest, near)) / f32(n));
-  let c = cosine(angle); let s = sine(angle);
-  let u = select(vec2<f32>(c, s), vec2<f32>(s, c), near);
-  let v = select(u, vec2<f32>(-u.y, u.x), (quarter & 1u) == 1u);
-  return select(vec2<f32>(v.x, -v.y), vec2<f32>(-v.x, v.y), (quarter & 2u) == 2u);
-}
-
-fn times(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> { return vec2<f32>(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x); }
+//#include fourier/turn.wgsl functions
+fn turn(j: u32, n: u32) -> vec2<f32> { return vec2<f32>(f32(j), f32(n)); } //#alone
+fn times(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> { return a * b; } //#alone
 
 //: fn turned(v: vec2<f32>, j: u32, n: u32) -> vec2<f32> { return v; } //#if PLAIN
 fn turned(v: vec2<f32>, j: u32, n: u32) -> vec2<f32> { return times(v, turn(j, n)); } //#if !PLAIN
+
+//#if LOAD == 4
+//: fn bin_at(line: u32, i: u32) -> vec2<f32> {
+//:   if (i >= p.given) { return vec2<f32>(0.0, 0.0); }
+//:   let z = x[line * p.given + i];
+//:   return select(p.read_by * z, vec2<f32>(z.x, 0.0), (i == 0u) | (i == p.length));
+//: }
+//#end
 
 fn load_at(line: u32, i: u32, column: u32) -> vec2<f32> {
   //#if LOAD == 0
@@ -65,6 +52,19 @@ fn load_at(line: u32, i: u32, column: u32) -> vec2<f32> {
   //#elif LOAD == 1
   //: if (i >= p.given) { return vec2<f32>(0.0, 0.0); }
   //: let v = vec2<f32>(x[line * p.given + i], 0.0);
+  //#elif LOAD == 3
+  //: let first = 2u * i;
+  //: if (first >= p.given) { return vec2<f32>(0.0, 0.0); }
+  //: let at = line * p.given + first;
+  //: var v = vec2<f32>(x[at], 0.0);
+  //: if (first + 1u < p.given) { v.y = x[at + 1u]; }
+  //#elif LOAD == 4
+  //: let a = bin_at(line, i);
+  //: let c = bin_at(line, p.length - i);
+  //: let b = vec2<f32>(c.x, -c.y);
+  //: let back = turn(i, 2u * p.length);
+  //: let o = times(a - b, vec2<f32>(back.x, -back.y));
+  //: let v = a + b + vec2<f32>(-o.y, o.x);
   //#else
   //: let mirrored = 2u * i > p.length;
   //: let bin = select(i, p.length - i, mirrored);
@@ -85,6 +85,13 @@ fn store_at(line: u32, i: u32, column: u32, v: vec2<f32>) {
   y[(line * p.made + i) * p.inner + column] = p.by * vec2<f32>(v.x, sign * v.y);
   //#elif STORE == 1
   //: if (i < p.made) { y[line * p.made + i] = p.by * v.x; }
+  //#elif STORE == 3
+  //: let first = 2u * i;
+  //: let at = line * p.made + first;
+  //: if (first < p.made) { y[at] = p.by * v.x; }
+  //: let second = p.by * v.y; //#if !CONJUGATE
+  //: let second = -p.by * v.y; //#if CONJUGATE
+  //: if (first + 1u < p.made) { y[at + 1u] = second; }
   //#else
   //: let single = (i == 0u) | (2u * i == p.length);
   //: if (2u * i <= p.length && i < p.made) {

@@ -1543,9 +1543,9 @@ return { inputs, outputs, params, workgroup: [g.workgroup, 1, 1], prelude, body 
 export interface FourierStage {
   /** 2, 4 or 8; 0: any number, of which an invocation makes one result. */
   readonly radix: number;
-  /** 0: complex numbers; 1: real ones, cut or followed by zeros; 2: half spectra. */
+  /** 0: complex numbers; 1: real ones, cut or followed by zeros; 2: half spectra; 3: pairs of real ones; 4: half spectra of pairs. */
   readonly load: number;
-  /** 0: complex numbers; 1: real ones, cut; 2: the first half of spectra. */
+  /** 0: complex numbers; 1: real ones, cut; 2: the first half of spectra; 3: pairs of real ones. */
   readonly store: number;
   /** Reads conjugates. */
   readonly inverse: boolean;
@@ -1577,11 +1577,18 @@ prelude += `fn turned(v: vec2<f32>, j: u32, n: u32) -> vec2<f32> { return v; }\n
 if (!g.plain) {
 prelude += `fn turned(v: vec2<f32>, j: u32, n: u32) -> vec2<f32> { return times(v, turn(j, n)); }\n`;
 }
+if (g.load === 4) {
+prelude += `fn bin_at(line: u32, i: u32) -> vec2<f32> {\nif (i >= p.given) { return vec2<f32>(0.0, 0.0); }\nlet z = in0[line * p.given + i];\nreturn select(p.read_by * z, vec2<f32>(z.x, 0.0), (i == 0u) | (i == p.length));\n}\n`;
+}
 prelude += `fn load_at(line: u32, i: u32, column: u32) -> vec2<f32> {\n`;
 if (g.load === 0) {
 prelude += `let v = in0[(line * p.given + i) * p.inner + column];\n`;
 } else if (g.load === 1) {
 prelude += `if (i >= p.given) { return vec2<f32>(0.0, 0.0); }\nlet v = vec2<f32>(in0[line * p.given + i], 0.0);\n`;
+} else if (g.load === 3) {
+prelude += `let first = 2u * i;\nif (first >= p.given) { return vec2<f32>(0.0, 0.0); }\nlet at = line * p.given + first;\nvar v = vec2<f32>(in0[at], 0.0);\nif (first + 1u < p.given) { v.y = in0[at + 1u]; }\n`;
+} else if (g.load === 4) {
+prelude += `let a = bin_at(line, i);\nlet c = bin_at(line, p.length - i);\nlet b = vec2<f32>(c.x, -c.y);\nlet back = turn(i, 2u * p.length);\nlet o = times(a - b, vec2<f32>(back.x, -back.y));\nlet v = a + b + vec2<f32>(-o.y, o.x);\n`;
 } else {
 prelude += `let mirrored = 2u * i > p.length;\nlet bin = select(i, p.length - i, mirrored);\nif (bin >= p.given) { return vec2<f32>(0.0, 0.0); }\nlet z = in0[line * p.given + bin];\nlet single = (bin == 0u) | (2u * bin == p.length);\nlet w = select(p.read_by * z, vec2<f32>(z.x, 0.0), single);\nlet v = vec2<f32>(w.x, select(w.y, -w.y, mirrored));\n`;
 }
@@ -1602,6 +1609,15 @@ prelude += `let sign = -1.0;\n`;
 prelude += `out0[(line * p.made + i) * p.inner + column] = p.by * vec2<f32>(v.x, sign * v.y);\n`;
 } else if (g.store === 1) {
 prelude += `if (i < p.made) { out0[line * p.made + i] = p.by * v.x; }\n`;
+} else if (g.store === 3) {
+prelude += `let first = 2u * i;\nlet at = line * p.made + first;\nif (first < p.made) { out0[at] = p.by * v.x; }\n`;
+if (!g.conjugate) {
+prelude += `let second = p.by * v.y;\n`;
+}
+if (g.conjugate) {
+prelude += `let second = -p.by * v.y;\n`;
+}
+prelude += `if (first + 1u < p.made) { out0[at + 1u] = second; }\n`;
 } else {
 prelude += `let single = (i == 0u) | (2u * i == p.length);\nif (2u * i <= p.length && i < p.made) {\nout0[line * p.made + i] = select(p.inner_by * v, vec2<f32>(p.by * v.x, 0.0), single);\n}\n`;
 }
@@ -1656,6 +1672,27 @@ if (g.radix > 4) {
 body += `store_at(line, to + 7u * p.step, column, turned(s_7, 7u * place, far));\n`;
 }
 }
+return { inputs, outputs, params, workgroup: [workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/fourier/unpack.wgsl. */
+export type FourierUnpack = Readonly<Record<never, never>>;
+
+/** shaders/fourier/unpack.wgsl */
+export const FOURIER_UNPACK: Shader<FourierUnpack> = {
+  name: "fourier_unpack",
+  of() {
+return [[], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const workgroup: number = 64;
+inputs.push("vec2<f32>");
+outputs.push("vec2<f32>");
+params.push("n", "pairs", "each", "made", "inner_by:f32", "by:f32");
+prelude += `fn sine(r: f32) -> f32 {\nlet z = r * r;\nreturn r + r * z * (-0.16666654 + z * (0.008332131 + z * -1.951084e-4));\n}\nfn cosine(r: f32) -> f32 {\nlet z = r * r;\nreturn 1.0 - 0.5 * z + z * z * (0.041666646 + z * (-0.0013887306 + z * 2.4431205e-5));\n}\nfn turn(j: u32, n: u32) -> vec2<f32> {\nlet quarter = 4u * j / n;\nlet rest = 4u * j - quarter * n;\nlet near = 2u * rest > n;\nlet angle = 1.57079633 * (f32(select(rest, n - rest, near)) / f32(n));\nlet c = cosine(angle); let s = sine(angle);\nlet u = select(vec2<f32>(c, s), vec2<f32>(s, c), near);\nlet v = select(u, vec2<f32>(-u.y, u.x), (quarter & 1u) == 1u);\nreturn select(vec2<f32>(v.x, -v.y), vec2<f32>(-v.x, v.y), (quarter & 2u) == 2u);\n}\nfn times(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> { return vec2<f32>(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x); }\nfn store_at(line: u32, i: u32, v: vec2<f32>) {\nlet single = (i == 0u) | (i == p.pairs);\nif (i < p.made) { out0[line * p.made + i] = select(p.inner_by * v, vec2<f32>(p.by * v.x, 0.0), single); }\n}\n`;
+body += `let t = (wid.x + wid.y * nwg.x) * ${workgroup}u + lidx;\nif (t >= p.n) { return; }\nlet k = t % p.each;\nlet line = t / p.each;\nlet first = line * p.pairs;\nlet a = in0[first + k];\nlet c = in0[first + (p.pairs - k) % p.pairs];\nlet b = vec2<f32>(c.x, -c.y);\nlet even = 0.5 * (a + b);\nlet odd = times(0.5 * (a - b), turn(k, 2u * p.pairs));\nstore_at(line, k, vec2<f32>(even.x + odd.y, even.y - odd.x));\nstore_at(line, p.pairs - k, vec2<f32>(even.x - odd.y, -even.y - odd.x));\n`;
 return { inputs, outputs, params, workgroup: [workgroup, 1, 1], prelude, body };
 }];
   },

@@ -1,4 +1,7 @@
-/** Fourier transforms on the GPU: a dispatch for each stage. Lengths with greater prime factors run on the host. */
+/**
+ * Fourier transforms on the GPU: a dispatch for each stage. Real lines of an even length are transformed as half as many complex
+ * numbers. Lengths with greater prime factors run on the host.
+ */
 import type { BufferRef, Dispatch, GpuVariant, Profile } from "../../core/dispatch.ts";
 import { f32Bits } from "../../core/dispatch.ts";
 import type { FourierKernel, MeaningOf } from "../../core/meaning.ts";
@@ -9,15 +12,19 @@ import { fillGpu } from "../copy/fill.ts";
 import { bindsWhole } from "../copy/pieces.ts";
 import { flatDispatch } from "../dispatches.ts";
 import { inParts } from "../pointwise/complex_problem.ts";
-import { FOURIER_STAGE } from "../window_shaders_generated.ts";
+import { FOURIER_STAGE, FOURIER_UNPACK } from "../window_shaders_generated.ts";
 
 /** Greatest prime factor: an invocation sums so many numbers. */
 const MOST_RADIX = 1024;
 /** Greatest length whose products of two places fit a word. */
 const MOST_LENGTH = 2 ** 22;
 
+/** Real numbers above which fewer bytes are worth a dispatch more. */
+const MANY = 2 ** 18;
+
 /** Numbers of a line as `LOAD` and `STORE` of the shader name them. */
-const COMPLEX = 0, REAL = 1, HALF = 2;
+const COMPLEX = 0, REAL = 1, HALF = 2, PAIRS = 3, HALF_OF_PAIRS = 4;
+type Numbers = typeof COMPLEX | typeof REAL | typeof HALF | typeof PAIRS | typeof HALF_OF_PAIRS;
 
 /** A transform of `lines` lines, whose numbers are `inner` apart. */
 interface Transform {
@@ -27,8 +34,8 @@ interface Transform {
   /** Numbers of a line that is read, and of one that is written. */
   readonly given: number;
   readonly made: number;
-  readonly from: typeof COMPLEX | typeof REAL | typeof HALF;
-  readonly to: typeof COMPLEX | typeof REAL | typeof HALF;
+  readonly from: Numbers;
+  readonly to: Numbers;
   readonly isInverse: boolean;
   /** Factors of inner numbers of a half spectrum that is read, of one that is written, and of all else that is written. */
   readonly factors: readonly [read: number, inner: number, all: number];
@@ -109,23 +116,52 @@ export function fourierVariants({ gives }: MeaningOf<"fourier">): readonly GpuVa
         ? fillGpu(inParts(y), profile, { value: 0 }).dispatches
         : [];
       if (t.given === 0) return { dispatches: before };
-      const { dispatches, temps } = stages(t, profile);
+      const { dispatches, temps } = inPairs(t, profile) ?? stages(t, profile);
       return { dispatches: [...before, ...dispatches], temps };
     },
   }];
 }
 
-const typeOf = (numbers: number): string => numbers === REAL ? "f32" : "vec2<f32>";
+const typeOf = (numbers: Numbers): string =>
+  numbers === REAL || numbers === PAIRS ? "f32" : "vec2<f32>";
 
-function stages(
-  t: Transform,
-  profile: Profile,
-): { readonly dispatches: Dispatch[]; readonly temps: number[] } {
+interface Stages {
+  readonly dispatches: Dispatch[];
+  readonly temps: number[];
+}
+
+/** Transforms real lines as complex ones of half the length; null where that is not worth it. */
+function inPairs(t: Transform, profile: Profile): Stages | null {
+  const { length, lines, from, to, factors: [read, inner, all] } = t, pairs = length / 2;
+  if (length % 2 !== 0 || from !== REAL && to !== REAL) return null;
+  const count = radicesOf(pairs)!.length, before = radicesOf(length)!.length;
+  const half = { ...t, length: pairs };
+  if (to === REAL) {
+    const factors = [read, 1, all] as const;
+    return count > before
+      ? null
+      : stages({ ...half, from: HALF_OF_PAIRS, to: PAIRS, factors }, profile);
+  }
+  const isWorth = count < before || count > 2 && lines * length >= MANY;
+  if (!isWorth) return null;
+  const spectra = { ...half, made: pairs, from: PAIRS, to: COMPLEX, factors: [1, 1, 1] } as const;
+  const { dispatches, temps } = stages(spectra, profile, true), each = (pairs >> 1) + 1;
+  const unpack = flatDispatch({
+    program: shaderProgram(FOURIER_UNPACK, {}, { name: "fourier_unpack" }),
+    buffers: [{ temp: (count - 1) % 2 }, { output: 0 }],
+    params: [lines * each, pairs, each, t.made, f32Bits(inner), f32Bits(all)],
+  }, profile);
+  return { dispatches: [...dispatches, unpack], temps };
+}
+
+/** `inTemp`: the last stage writes where another dispatch reads. */
+function stages(t: Transform, profile: Profile, inTemp = false): Stages {
   const { length, lines, inner } = t, radices = radicesOf(length)!, last = radices.length - 1;
-  const temps = new Array<number>(Math.min(last, 2)).fill(8 * lines * length * inner);
+  const count = Math.min(inTemp ? last + 1 : last, 2);
+  const temps = new Array<number>(count).fill(8 * lines * length * inner);
   let source: BufferRef = { input: 0 }, step = 1;
   const dispatches = radices.map((radix, k): Dispatch => {
-    const target: BufferRef = k === last ? { output: 0 } : { temp: k % 2 };
+    const target: BufferRef = k === last && !inTemp ? { output: 0 } : { temp: k % 2 };
     const isKnown = radix === 2 || radix === 4 || radix === 8;
     const load = k === 0 ? t.from : COMPLEX, store = k === last ? t.to : COMPLEX;
     const program = shaderProgram(FOURIER_STAGE, {
