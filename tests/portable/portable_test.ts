@@ -5,7 +5,7 @@
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { type OpDef, registeredOps } from "../../src/engine/core/op.ts";
-import { difference } from "../../src/library/testing/compare.ts";
+import { difference, type Tolerance } from "../../src/library/testing/compare.ts";
 import { testOnDevices } from "../devices.ts";
 import { allCases, type Case, casesOf, opsInParts, program, PROGRAM_NAMES, run } from "./graphs.ts";
 import asked from "./tensorflow.json" with { type: "json" };
@@ -22,7 +22,7 @@ function opsIn({ node, library }: tf.GraphDefJson): string[] {
   return [...node, ...(library?.function ?? []).flatMap((f) => f.nodeDef)].map((n) => n.op);
 }
 
-async function check(c: Case): Promise<void> {
+async function check(c: Case, tolerance: Tolerance = TOLERANCE): Promise<void> {
   const def = JSON.parse(JSON.stringify(c.graph.toGraphDef())) as tf.GraphDefJson;
   assertEquals(
     opsIn(def).filter((op) => !TENSORFLOW.has(op)),
@@ -36,7 +36,7 @@ async function check(c: Case): Promise<void> {
   const wanted = await run(c.graph, c.fetches.map((f) => c.graph.getTensorByName(f)), c);
   const got = await run(again, found, c);
   wanted.forEach((w, k) =>
-    assertEquals(difference(got[k], w, w.dtype, TOLERANCE), null, `${c.name}, output ${k}`)
+    assertEquals(difference(got[k], w, w.dtype, tolerance), null, `${c.name}, output ${k}`)
   );
 }
 
@@ -59,6 +59,34 @@ testOnDevices(
     }
   },
 );
+
+/** Functions of several parts. */
+const HALVES: Readonly<Record<string, (x: tf.Tensor) => tf.Tensor>> = {
+  "layer norm": (x) => tf.layerNorm(x),
+  "layer norm, its gradient": (x) => tf.gradients(tf.sum(tf.sin(tf.layerNorm(x))), [x])[0]!,
+  "batch norm": (x) => tf.batchNorm(x, tf.mean(x, 0), tf.square(tf.mean(x, 0))),
+  "cross entropy": (x) =>
+    tf.nn.softmaxCrossEntropyWithLogits({ labels: tf.softmax(tf.neg(x)), logits: tf.mul(x, 9) }),
+  attention: (x) => {
+    const rows = tf.reshape(x, [1, 2, 1, 3]);
+    return tf.scaledDotProductAttention(rows, tf.mul(rows, 40), rows);
+  },
+  gelu: (x) => tf.gelu(tf.mul(tf.sub(x, 1.5), 20)),
+  moments: (x) => tf.moments(x, 1).variance,
+};
+
+testOnDevices("toGraphDef() writes parts that compute float16 as their op does", async (_, t) => {
+  const rows = [1.5078125, 1.5859375, 1.46875, 1.515625, -0.25, 0.265625];
+  const x = new tf.NdArray("float16", [2, 3], Float16Array.from(rows));
+  for (const [name, fn] of Object.entries(HALVES)) {
+    await t.step(name, async () => {
+      const graph = new tf.Graph();
+      const y = graph.asDefault(() => fn(tf.placeholder("float16", [2, 3], "x")));
+      const fetches = [y.name], c = { name, op: name, graph, feeds: { "x:0": x }, fetches };
+      await check(c, { ulps: 2, ulpsOfLargest: 2 });
+    });
+  }
+});
 
 Deno.test("TensorFlow ran every graph that is written, and computed the same to 3e-6", () => {
   const graphs: Record<string, number> = {};
