@@ -241,6 +241,43 @@ testOnDevices("each row of vmap() draws the next numbers of a generator", async 
   assertEquals(told.every((text) => text.includes("generators")), true, told.join("\n"));
 });
 
+testOnDevices(
+  "vmap() of maps, scans and folds over rows takes scripts of unknown shapes",
+  async () => {
+    const { write } = loopWarning;
+    loopWarning.write = () => {};
+    const script = (x: tf.Tensor) =>
+      tf.pyFunction((v: tf.Tensor) => tf.mul(v, 2), [x], "float32") as tf.Tensor;
+    const half = (x: tf.Tensor) =>
+      tf.numpyFunction((v: tf.NdArray) => v, [x], "float32") as tf.Tensor;
+    const bodies: Readonly<Record<string, (row: tf.Tensor) => tf.Tensor>> = {
+      scan: (row) =>
+        tf.scan((a: tf.Tensor, e: tf.Tensor) => script(tf.add(a, e)), row) as tf.Tensor,
+      "scan backwards": (row) =>
+        tf.scan((a: tf.Tensor, e: tf.Tensor) => tf.add(half(a), e), row, {
+          reverse: true,
+        }) as tf.Tensor,
+      mapFn: (row) => tf.mapFn((e: tf.Tensor) => script(e), row) as tf.Tensor,
+      "mapFn of a sum": (row) => tf.mapFn((e: tf.Tensor) => tf.add(half(e), 1), row) as tf.Tensor,
+      foldl: (row) =>
+        tf.foldl((a: tf.Tensor, e: tf.Tensor) => script(tf.sub(a, e)), row) as tf.Tensor,
+      "an op of it": (row) => tf.mul(half(row), 3),
+    };
+    try {
+      for (const x of [tf.tensor([[1, 2, 3], [4, 5, 6]]), tf.reshape(tf.range(0, 24), [2, 3, 4])]) {
+        for (const [name, body] of Object.entries(bodies)) {
+          const wanted = await (tf.mapFn(body, x) as tf.Tensor).array();
+          assertEquals(await (tf.vectorizedMap(body, x) as tf.Tensor).array(), wanted, name);
+          const compiled = tf.function((x: tf.Tensor) => tf.vmap(body)(x));
+          assertEquals(await (await compiled.async(x) as tf.Tensor).array(), wanted, name);
+        }
+      }
+    } finally {
+      loopWarning.write = write;
+    }
+  },
+);
+
 testOnDevices("vmap() of no rows has results of none", async () => {
   using x = tf.zeros([0, 3]);
   using y = tf.vmap((row: tf.Tensor) => tf.dot(row, w))(x);

@@ -6,9 +6,10 @@ import { isConcrete, type PartialShape } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { concat } from "../ops/array/join.ts";
 import { transpose } from "../ops/array/move.ts";
+import { range } from "../ops/array/ranges.ts";
 import { broadcastTo } from "../ops/array/repeat.ts";
 import { slice } from "../ops/array/slice.ts";
-import { expandDims, hostInts, reshape, shape } from "../ops/array/view.ts";
+import { expandDims, hostInts, rank, reshape, shape } from "../ops/array/view.ts";
 import { intVector, shapeOfInput } from "../ops/input.ts";
 
 /** A value of the body. */
@@ -110,11 +111,12 @@ export function unfoldRows(x: Tensor, first: number | null, rows: Rows): Tensor 
   return reshape(x, concat([rows.vector, intVector([first ?? -1]), slice(shape(x), [1], [-1])]));
 }
 
-/** Moves an axis to another place. */
+/** Moves an axis to another place; of a rank that only a run knows those after both stay. */
 export function moveAxis(x: Tensor, from: number, to: number): Tensor {
-  const { length } = x.staticShape!;
   if (from === to) return x;
+  const known = x.staticShape?.length, length = known ?? Math.max(from, to) + 1;
   const perm = Array.from({ length }, (_, i) => i);
   perm.splice(to, 0, ...perm.splice(from, 1));
-  return transpose(x, perm);
+  if (known !== undefined) return transpose(x, perm);
+  return transpose(x, concat([intVector(perm), range(length, rank(x), 1, "int32")]));
 }
