@@ -50,7 +50,7 @@ const HABITS: Readonly<Record<string, readonly [() => unknown, string, ...string
   "options for an axis": [
     at(() => untyped.sum(x(), { axis: 1 })),
     "ValueError",
-    "Invalid axis of type object: it must be in the range [-2, 2)",
+    "Invalid axis of type object: wanted a number of [-2, 2), in its position and not by name",
   ],
   "options for a mean": [
     at(() => untyped.randomNormal([2], { mean: 1, seed: 3 })),

@@ -5,6 +5,7 @@ import { after } from "../engine/runtime/run/timers.ts";
 import type { BatchingOptions } from "./batcher.ts";
 import type { ByteBudget } from "../library/io/bytes.ts";
 import { bodyBytes, readBody } from "./body.ts";
+import { CrossOrigin } from "./cross_origin.ts";
 import { errorResponse, HttpError } from "./http_error.ts";
 import { infer, JSON_LENGTH, modelJson } from "./inference_protocol.ts";
 import { Metrics } from "./metrics.ts";
@@ -33,6 +34,8 @@ export interface HandlerOptions {
   readonly timeoutMs?: number;
   /** A secret that all requests but those of health must present, as `authorization: Bearer SECRET`. Default: none. */
   readonly token?: string;
+  /** Origins whose pages may ask, as `"https://example.com"`, or `"*"` for those of all. Default: none but the server's own. */
+  readonly origins?: readonly string[];
 }
 
 /** A running server: pass `fetch` to `Deno.serve`, or to any other host of such functions. */
@@ -51,6 +54,7 @@ const check = argumentsCheck<HandlerOptions>("createHandler", {
   maxBodiesBytes: true,
   timeoutMs: true,
   token: true,
+  origins: true,
 });
 
 /** Default limit of a request's body, of the size of KServe's own. */
@@ -113,6 +117,7 @@ class ModelServer {
   readonly #maxBodyBytes: number;
   readonly #bodies: ByteBudget;
   readonly #token: string | undefined;
+  readonly #origins: CrossOrigin;
   #active = 0;
   /** Called when the last request is answered, once draining has begun. */
   #idle: (() => void) | null = null;
@@ -120,6 +125,7 @@ class ModelServer {
 
   constructor(options: HandlerOptions) {
     const { batching, token } = options;
+    this.#origins = new CrossOrigin(options.origins);
     this.#timeoutMs = positive("timeoutMs", options.timeoutMs ?? 30_000);
     this.#maxBodyBytes = positive("maxBodyBytes", options.maxBodyBytes ?? MAX_BODY_BYTES);
     this.#bodies = bodyBytes(
@@ -159,7 +165,8 @@ class ModelServer {
       if (!URL.canParse(request.url)) throw new HttpError(400, "Cannot read the request's URL");
       const path = new URL(request.url).pathname;
       model = (V1.exec(path) ?? V2.exec(path))?.[1];
-      response = await this.#route(request, { path, isDraining });
+      response = this.#origins.preflight(request) ??
+        await this.#route(request, { path, isDraining });
     } catch (error) {
       response = errorResponse(error);
     }
@@ -168,7 +175,7 @@ class ModelServer {
     if (model !== undefined && this.#models.names.includes(model)) {
       this.#metrics.answered(model, response.status, performance.now() - started);
     }
-    return response;
+    return this.#origins.admit(request, response);
   }
 
   async #route(request: Request, { path, isDraining }: Arrival): Promise<Response> {

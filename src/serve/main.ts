@@ -2,11 +2,11 @@
  * The command: serves the models in folders over HTTP.
  *
  *   deno run -A main.ts MODEL_DIR... [--name NAME] [--host 127.0.0.1] [--port 8501] [--device cpu|webgpu] [--batch ROWS]
- *                       [--batch-delay MS] [--timeout MS] [--token-env NAME] [--cert FILE --key FILE]
+ *                       [--batch-delay MS] [--timeout MS] [--token-env NAME] [--cert FILE --key FILE] [--origins ORIGIN,...]
  *
  * MODEL_DIR is the folder of a SavedModel or of a TensorFlow.js model (`model.json`), or holds a folder of them for each version, named
  * by its number: the highest is served. A model is called like its folder, or `NAME=MODEL_DIR`. It listens on loopback unless
- * told otherwise. The token that clients must bring is read from the environment, where other processes cannot see it. With a
+ * told otherwise. Pages of the origins that are named, or of all by `*`, may ask it. The token that clients must bring is read from the environment, where other processes cannot see it. With a
  * certificate and its private key, PEM files both, it answers by HTTPS. SIGTERM and SIGINT end it when all requests are answered.
  *
  * @module
@@ -17,6 +17,7 @@ import { NotFoundError, UnavailableError, ValueError } from "../engine/core/erro
 import { runMain } from "../library/io/command.ts";
 import { loadSavedModel } from "../tensorflow/mod.ts";
 import { Connections } from "./connections.ts";
+import { CrossOrigin } from "./cross_origin.ts";
 import { createHandler, type Handler } from "./handler.ts";
 import { listen } from "./listener.ts";
 import type { Versions } from "./model_entry.ts";
@@ -39,7 +40,7 @@ const deno = (globalThis as unknown as { readonly Deno: DenoRuntime }).Deno;
 
 const USAGE =
   "usage: serve [NAME=]MODEL_DIR... [--host HOST] [--port PORT] [--device cpu|webgpu] " +
-  "[--batch ROWS] [--batch-delay MS] [--timeout MS] [--token-env NAME] [--cert FILE --key FILE]";
+  "[--batch ROWS] [--batch-delay MS] [--timeout MS] [--token-env NAME] [--cert FILE --key FILE] [--origins ORIGIN,...]";
 
 async function exists(path: string): Promise<boolean> {
   return await deno.stat(path).then(() => true, () => false);
@@ -107,6 +108,7 @@ interface Flags {
   readonly "token-env"?: string | undefined;
   readonly cert?: string | undefined;
   readonly key?: string | undefined;
+  readonly origins?: string | undefined;
 }
 
 function parse(args: readonly string[]): { flags: Flags; folders: readonly string[] } {
@@ -123,6 +125,7 @@ function parse(args: readonly string[]): { flags: Flags; folders: readonly strin
       "token-env": { type: "string" },
       cert: { type: "string" },
       key: { type: "string" },
+      origins: { type: "string" },
     },
   });
   if (positionals.length === 0) throw new ValueError(USAGE);
@@ -166,6 +169,7 @@ async function makeHandler(args: readonly string[]): Promise<Handler> {
 async function main(args: readonly string[]): Promise<number> {
   const { flags, folders } = parse(args);
   const tls = await certificate(flags);
+  const origins = new CrossOrigin(flags.origins?.split(","));
   const port = numberOf("port", flags.port), timeoutMs = numberOf("timeout", flags.timeout);
   const worker = new Worker(deno.mainModule, { type: "module" });
   const handler = await workerHandler(worker, { timeoutMs });
@@ -173,7 +177,12 @@ async function main(args: readonly string[]): Promise<number> {
   const connections = new Connections();
   const listener = await listen(
     { ...tls, hostname: flags.host, port },
-    (request, from) => connections.answer(from, () => handler.fetch(request as Request)),
+    async (request, from) =>
+      origins.admit(
+        request,
+        origins.preflight(request) ??
+          await connections.answer(from, () => handler.fetch(request as Request)),
+      ),
   );
   const scheme = tls.cert === undefined ? "http" : "https";
   const host = flags.host.includes(":") ? `[${flags.host}]` : flags.host;

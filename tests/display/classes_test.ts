@@ -103,10 +103,14 @@ const SHOWN: Readonly<Record<string, readonly [make: () => unknown, text: string
     using f = new tf.ForwardAccumulator([scalar(), scalar()], [1, 1]);
     return f;
   }, "<tf.ForwardAccumulator of 2 primals>"],
-  "a dataset": [() => tf.data.range(4).batch(2), "<BatchDataset:… elementSpec=[int32[?]]>"],
+  "a dataset": [() => tf.data.range(4).batch(2), "<BatchDataset:… elementSpec=int32[?]>"],
+  "a dataset of nested elements": [
+    () => tf.data.range(4).map((n) => ({ x: [n, tf.fill([2], n)], y: tf.ones([3]) })),
+    "<MapDataset:… elementSpec={x: [int32[], int32[2]], y: float32[3]}>",
+  ],
   "rows of CSV": [
     () => tf.data.csv(new Blob(["a\n1\n"]), { columns: { a: "int32" } }),
-    "<CSVDataset:… elementSpec=[int32[]]>",
+    "<CSVDataset:… elementSpec={a: int32[]}>",
   ],
   "a pass of a dataset": [
     () => tf.data.range(4).iterator(),

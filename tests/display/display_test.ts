@@ -71,7 +71,8 @@ Deno.test("console.log() of tensors and variables of the host shows values, cut 
       const many = Deno.inspect(tf.zeros([1000]));
       assert(many.length < 100 && many.includes("..."), many);
       const v = tf.variable(tf.scalar(3), true, "shown");
-      assertEquals(Deno.inspect(v), "<tf.Variable 'shown' float32[]> 3");
+      const shown = "<tf.Variable 'shown' float32[]> 3";
+      assertEquals([Deno.inspect(v), v.toString(), `${v}`], [shown, shown, shown]);
       v.dispose();
       const gone = tf.scalar(1);
       gone.dispose();

@@ -33,7 +33,8 @@ async function savedVersions(): Promise<string> {
 
 Deno.test("the command serves the highest version of a SavedModel until it is told to end", async () => {
   const folder = await savedVersions();
-  const child = serve(`${folder}/adder/`, "--port=0", "--token-env=WEFT_TEST_TOKEN", "--batch=8");
+  const flags = ["--token-env=WEFT_TEST_TOKEN", "--batch=8", "--origins=https://page.example"];
+  const child = serve(`${folder}/adder/`, "--port=0", ...flags);
   try {
     const lines = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
     const said = await firstLine(child, lines);
@@ -43,9 +44,10 @@ Deno.test("the command serves the highest version of a SavedModel until it is to
     assertEquals((await refused.json()).error, "Cannot answer without the right token");
     const answer = await fetch(`${url}/v1/models/adder:predict`, {
       method: "POST",
-      headers: { authorization: "Bearer secret" },
+      headers: { authorization: "Bearer secret", origin: "https://page.example" },
       body: `{"instances": [1, 2]}`,
     });
+    assertEquals(answer.headers.get("access-control-allow-origin"), "https://page.example");
     assertEquals(await answer.json(), { predictions: [11, 12] });
     child.kill("SIGTERM");
     await lines.cancel();

@@ -168,9 +168,9 @@ export function broadcastStrides(shape: Shape, to: Shape): number[] {
 export function normalizeAxis(axis: number, rank: number): number {
   if (!Number.isInteger(axis) || axis < -rank || axis >= rank) {
     throw new ValueError(
-      `Invalid axis ${
-        typeof axis === "number" ? axis : `of type ${typeof axis}`
-      }: it must be in the range [${-rank}, ${rank})`,
+      typeof axis === "number"
+        ? `Invalid axis ${axis}: it must be in the range [${-rank}, ${rank})`
+        : `Invalid axis of type ${typeof axis}: wanted a number of [${-rank}, ${rank}), in its position and not by name, as in tf.sum(x, axis, keepDims)`,
     );
   }
   return axis < 0 ? axis + rank : axis;

@@ -285,6 +285,13 @@ export abstract class Tensor<R extends Rank = Rank> implements Spec {
   /** Refuses implicit conversion: a tensor is not a number. */
   [Symbol.toPrimitive](hint: string): string {
     if (hint === "string") return this.toString();
+    if (hint === "default" && !this.isSymbolic) {
+      throw new OperatorNotAllowedInGraphError(
+        `Using ${
+          shortText(this)
+        } with + or == is not allowed: use tf.add(), tf.equal() and their like, and in texts a template, \`\${x}\``,
+      );
+    }
     const how = this.isSymbolic
       ? "use tf ops, as tf.cond() for if, or a script op: it has no value before the graph runs"
       : this.staticShape?.length === 0

@@ -279,8 +279,8 @@ export abstract class Sequence<E> implements AsyncIterable<E & Disposable> {
     for await (using element of this) await fn(element);
   }
 
-  /** `<MapDataset:5 elementSpec=…>`. */
+  /** `<MapDataset:5 elementSpec={x: float32[2], y: int32[]}>`. */
   toString(): string {
-    return `<${this.source.name} elementSpec=[${this.source.specs.join(", ")}]>`;
+    return `<${this.source.name} elementSpec=${specsNest(this.source)}>`;
   }
 }

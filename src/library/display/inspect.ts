@@ -8,7 +8,7 @@ import { shapeText } from "../../engine/core/shape.ts";
 import { define, nameAs, showAs, writeAs } from "../../engine/core/arrays/shown.ts";
 import { TensorSpecClass } from "../../engine/core/tensor_spec.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
-import { elementsText } from "../../engine/core/arrays/format.ts";
+import { elementsText, valueText, withValues } from "../../engine/core/arrays/format.ts";
 import { decodeString } from "../../engine/core/text.ts";
 import { Graph } from "../../engine/graph/graph.ts";
 import { Operation, SymbolicTensor } from "../../engine/graph/operation.ts";
@@ -31,19 +31,6 @@ function beside(head: string, x: NdArray): string {
 
 function arrayText(x: NdArray): string {
   return beside(`NdArray(${x.dtype}${shapeText(x.shape)})`, x);
-}
-
-/**
- * Formats the values of a tensor on the host, or why there are none to show: printing reads nothing back from a GPU.
- */
-function valueText(x: Tensor, margin = 0): string {
-  if (x.isDisposed) return "disposed";
-  if (!x.device.includes("CPU")) return `on ${x.device.replace(/^.*(?=\/device:)/, "")}`;
-  return elementsText(x.ndarraySync(), margin);
-}
-
-function withValues(head: string, x: Tensor): string {
-  return `${head} ${valueText(x, head.length + 1)}`;
 }
 
 function tensorText(x: Tensor): string {
@@ -78,13 +65,6 @@ function plainOf(x: RaggedTensor | SparseTensor | RaggedArray | SparseArray): un
   const { indices, values, denseShape } = x;
   const [at, list, dims] = [indices, values, denseShape].map(valuesOnHost);
   return { indices: at, values: list, denseShape: dims };
-}
-
-function variableText(v: Variable): string {
-  const { initialized } = v as { readonly initialized?: boolean };
-  const head = `<tf.Variable '${v.name}' ${v.dtype}${shapeText(v.staticShape)}>`;
-  if (v.resource.ofGraph && !v.isInSession) return `${head} in a graph`;
-  return initialized === false ? `${head} not initialized` : withValues(head, v);
 }
 
 function operationText(op: Operation): string {
@@ -129,7 +109,7 @@ showAs(TensorBuffer, (buffer) => {
 });
 writeAs(EagerTensor, tensorText);
 writeAs(IndexedSlices, slicesText);
-writeAs(Variable, variableText);
+writeAs(Variable, (v) => v.toString());
 for (const shown of [RaggedTensor, SparseTensor] as { prototype: RaggedTensor | SparseTensor }[]) {
   showAs(shown, compositeText);
   define(shown, "toJSON", function () {

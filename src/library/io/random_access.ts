@@ -1,6 +1,6 @@
 /** Files that are read in parts. */
 import { DataLossError, NotFoundError } from "../../engine/core/errors.ts";
-import { fetched, fileError, nodeFiles } from "./files.ts";
+import { fetched, fileError, nodeFiles, placeOf } from "./files.ts";
 import { readSource } from "./source.ts";
 
 /** A file that is read in parts. */
@@ -43,10 +43,11 @@ export function fileSystem(): Promise<FileSystem> {
 }
 
 /**
- * Opens a file of this machine, or of a server: of one that gives ranges only these are downloaded. Rejects with `NotFoundError` where
+ * Opens a file of this machine, or of a server: of one that gives ranges only these are downloaded. In pages a path is relative to the page. Rejects with `NotFoundError` where
  * there is none.
  */
-export async function openParts(path: string): Promise<SizedFile> {
+export async function openParts(place: string): Promise<SizedFile> {
+  const path = placeOf(place);
   if (/^https?:/i.test(path)) return await openRanges(path) ?? await openWhole(path);
   if (/^(data|blob):/i.test(path)) return await openWhole(path);
   const handle = await open(path);

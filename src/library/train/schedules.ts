@@ -21,7 +21,7 @@ function scheduleOf(
   const text = `tf.train.schedules.${name}(${
     args.map(argumentText).filter((arg) => arg !== "{}").join(", ")
   })`;
-  const made = Object.assign(schedule, { formula: at, toString: () => text }) as Schedule;
+  const made = Object.assign(schedule, { formula: at }) as Schedule;
   return showFunction(made, () => text);
 }
 

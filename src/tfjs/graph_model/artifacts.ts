@@ -1,6 +1,6 @@
 /** Sources of a TensorFlow.js model: a path or URL of its model.json, or a handler that loads it. */
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
-import { DataLossError } from "../../engine/core/errors.ts";
+import { DataLossError, FailedPreconditionError } from "../../engine/core/errors.ts";
 import { describe } from "../../engine/core/convert.ts";
 import { fetched, isFetched, placeOf, readBytes } from "../../library/io/files.ts";
 import { lookingLike } from "../../library/io/kinds/file_kinds.ts";
@@ -112,7 +112,14 @@ async function readModelJson(
   path: string,
   { onProgress, alsoFrom = [] }: ModelOptions,
 ): Promise<LoadedArtifacts> {
-  const content = await readFile(path), text = new TextDecoder().decode(content);
+  const content = await readFile(path).catch((cause: unknown) => {
+    if (!(cause instanceof FailedPreconditionError)) throw cause;
+    throw new FailedPreconditionError(
+      `Cannot load ${path}: wanted a model.json, and loadSavedModel() of @weft/weft/tf reads folders (${cause.message})`,
+      { cause },
+    );
+  });
+  const text = new TextDecoder().decode(content);
   let json: ModelJson;
   try {
     json = JSON.parse(text);

@@ -21,6 +21,25 @@ export function tensorText(array: NdArray, verbose = false): string {
   return ["Tensor", ...head, `    ${elementsText(array, 4)}`].join("\n");
 }
 
+/** A tensor, as far as its text needs it. */
+interface Shown {
+  readonly isDisposed: boolean;
+  readonly device: string;
+  ndarraySync(): NdArray;
+}
+
+/** Formats the values of a tensor on the host, or why there are none to show: printing reads nothing back from a GPU. */
+export function valueText(x: Shown, margin = 0): string {
+  if (x.isDisposed) return "disposed";
+  if (!x.device.includes("CPU")) return `on ${x.device.replace(/^.*(?=\/device:)/, "")}`;
+  return elementsText(x.ndarraySync(), margin);
+}
+
+/** Formats a head and the values behind it. */
+export function withValues(head: string, x: Shown): string {
+  return `${head} ${valueText(x, head.length + 1)}`;
+}
+
 /** Formats elements in nested brackets; later lines are indented by `margin`, to stand below an indented first one. */
 export function elementsText(array: NdArray, margin = 0): string {
   const { shape } = array, rank = shape.length;

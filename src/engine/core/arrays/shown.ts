@@ -48,9 +48,10 @@ export function nameAs<T extends object>(
   });
 }
 
-/** Sets the text of a function in `console.log`; returns the function. */
+/** Sets the text of a function in `console.log` and template literals; returns the function. */
 export function showFunction<F extends object>(fn: F, text: () => string): F {
   ask(fn, text);
+  define({ prototype: fn }, "toString", text);
   return fn;
 }
 

@@ -13,8 +13,8 @@ import {
   resizeNearestCpu,
   resizeNearestGradCpu,
 } from "../../kernels/host/image/resize.ts";
-import { expandDims, knownInts, reshape, shape as shapeOf } from "../array/view.ts";
-import { imageSize, slice } from "../array/slice.ts";
+import { expandDims, knownInts, reshape, squeeze } from "../array/view.ts";
+import { imageSize } from "../array/slice.ts";
 import { intVector, shapeOfInput, toIndexInput, toInput } from "../input.ts";
 
 const CONVENTION = ["align_corners: bool = false", "half_pixel_centers: bool = false"];
@@ -154,9 +154,7 @@ function resizeWith(
 function dropBatch(x: Tensor): Tensor {
   const shape = x.staticShape;
   const known = shape && shape.slice(1);
-  return known && !known.includes(null)
-    ? reshape(x, known as number[])
-    : reshape(x, slice(shapeOf(x), [1], [3]));
+  return known && !known.includes(null) ? reshape(x, known as number[]) : squeeze(x, [0]);
 }
 
 /**

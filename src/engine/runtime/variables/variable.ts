@@ -11,9 +11,10 @@ import {
 import type { Attrs } from "../../core/op.ts";
 import { currentScope, Dynamic, withScope } from "../../core/scope_context.ts";
 import { asDType, type DType } from "../../core/dtype.ts";
+import { withValues } from "../../core/arrays/format.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import type { Rank } from "../../core/ranks.ts";
-import { isConcrete, type PartialShape, shapeTuple } from "../../core/shape.ts";
+import { isConcrete, type PartialShape, shapeText, shapeTuple } from "../../core/shape.ts";
 import { Tensor, type TensorLike, variables, wholeLibrary } from "../../core/tensor.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -229,9 +230,12 @@ export class Variable<R extends Rank = Rank> extends Tensor<R> {
     this.#now.dispose();
     this.resource.dispose();
   }
-  /** The variable as text. */
+  /** The variable as text, with its value where that is on the host. */
   override toString(): string {
-    return `<tf.Variable '${this.name}' ${this.dtype}[${this.resource.shape}]>`;
+    const head = `<tf.Variable '${this.name}' ${this.dtype}${shapeText(this.staticShape)}>`;
+    if (this.resource.ofGraph && !this.isInSession) return `${head} in a graph`;
+    const { initialized } = this as { readonly initialized?: boolean };
+    return initialized === false ? `${head} not initialized` : withValues(head, this);
   }
 }
 

@@ -290,7 +290,7 @@ class CsvReader {
     const isMissing = field === undefined || field === "" || field === this.#format.naValue;
     if (isMissing && missing === null) {
       if (dtype === "string" && field !== undefined && !isLoose) return scalarString(field);
-      return fail("is required but missing");
+      return fail("is required but missing: its column may have a default");
     }
     const text = isMissing ? missing! : field;
     if (dtype === "string") return scalarString(text);
