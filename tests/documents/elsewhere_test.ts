@@ -14,6 +14,7 @@ const ELSEWHERE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   "docs/browsers_and_node.md": {
     '<script type="importmap">': "tests/documents/printed_test.ts shows it in Chromium",
+    "{": "tests/documents/printed_test.ts has a page import by it",
     "const camera = await tf.data.webcam(video, { resizeWidth: 224, resizeHeight: 224 }); // a <video>; asks the user":
       "wants a camera and a drop; tests/data/capture_test.ts has a made camera, tests/site/models_test.ts drops files",
     'import * as tf from "@weft/weft";': "tests/documents/printed_test.ts runs it in a worker",
@@ -54,6 +55,8 @@ const ELSEWHERE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "docs/serve.md": {
     "deno run -A jsr:@weft/weft/serve exported/ --port=8501":
       "nothing is published; tests/serve/command_test.ts starts it with these options",
+    'import { createHandler } from "@weft/weft/serve";':
+      "tests/documents/printed_test.ts runs it over a stand-in for the adapter",
     'import express from "express";':
       "tests/documents/printed_test.ts runs it over a stand-in for Express",
     "FROM denoland/deno:2.9.0": "nothing is published, and tests have no containers",

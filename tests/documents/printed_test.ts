@@ -7,6 +7,8 @@ import { capture } from "../../tools/command.ts";
 import { blocksOf } from "../../tools/doc_test.ts";
 import { list, ROOT } from "../../tools/files.ts";
 import { findNode } from "../../tools/node.ts";
+import { packageFolder } from "../../tools/npm.ts";
+import { fromFileUrl } from "../../tools/paths.ts";
 import { putPackage } from "../built.ts";
 import { moduleOf, portableExamples } from "./hosts.ts";
 
@@ -145,6 +147,51 @@ Deno.test({
   },
 });
 
+/** The modules of the package that reads and writes models' files, by their paths there. */
+async function protobuf(): Promise<[path: string, text: string][]> {
+  const folder = new URL("dist/esm/", await packageFolder("@bufbuild/protobuf"));
+  const read = async (under: string): Promise<[string, string][]> => {
+    const parts = await Array.fromAsync(
+      Deno.readDir(new URL(under, folder)),
+      async ({ name, isDirectory }): Promise<[string, string][]> => {
+        if (isDirectory) return await read(`${under}${name}/`);
+        if (!name.endsWith(".js")) return [];
+        return [[`${under}${name}`, await Deno.readTextFile(new URL(under + name, folder))]];
+      },
+    );
+    return parts.flat();
+  };
+  return await read("");
+}
+
+Deno.test({
+  name: "a page without a bundler writes and reads models of others by the map of the guide",
+  ignore: chromium === null,
+  async fn() {
+    const page = `<!DOCTYPE html><script type="importmap">${
+      block("docs/browsers_and_node.md", "{")
+    }</script><script>${SEND}
+      addEventListener("error", (event) => send(String(event.message)).then(() => send(null)));
+      addEventListener("unhandledrejection", (event) => send(String(event.reason)).then(() => send(null)));
+      </script><script type="module">
+      import * as tf from "@weft/weft";
+      import { encodeOnnx, loadOnnx } from "@weft/weft/onnx";
+      import { encodeGraphDef, readGraphDef } from "@weft/weft/tf";
+      const f = tf.function((x) => ({ y: tf.mul(x, 2) }), { inputSignature: [tf.TensorSpec([2], "float32", "x")] });
+      const model = await loadOnnx(await encodeOnnx(f));
+      const { y } = await model.run({ x: [1, 2] });
+      const graph = new tf.Graph();
+      graph.asDefault(() => tf.square(tf.placeholder("float32", [2], "x")));
+      const { node } = await readGraphDef(encodeGraphDef(graph.toGraphDef()));
+      await send([await y.array(), node.map(({ op }) => op)]);
+      await send(null);</script>`;
+    const files = (await protobuf()).map(([path, text]) =>
+      [`/protobuf/${path}`, script(text)] as const
+    );
+    assertEquals(await inPage(page, files), [[[2, 4], ["Placeholder", "Square"]]]);
+  },
+});
+
 Deno.test("the worker of the guide answers", async () => {
   const text = block("docs/browsers_and_node.md", 'import * as tf from "@weft/weft";');
   await Deno.writeTextFile(
@@ -244,5 +291,42 @@ Deno.test({
     const [right, wrong] = (await run(node!, "server.mjs")).split("\n");
     assertEquals(right, '200 {"predictions":[[4],[10]]}');
     assertMatch(wrong!, /^400 \{"error":".*MatMul/);
+  },
+});
+
+/** What the guide's server in Node takes of the adapter. */
+const ADAPTER = "export const serve = (options) => globalThis.served = options;";
+
+Deno.test({
+  name: "the server of the guide in Node answers for a folder",
+  ignore: node === null,
+  async fn() {
+    const text = block("docs/serve.md", "import { createHandler }");
+    await inDeno(`import * as tf from "@weft/weft";
+      import { saveModel } from "@weft/weft/tf";
+      const f = tf.function((x: tf.Tensor) => ({ y: tf.mul(x, 2) }), {
+        inputSignature: [tf.TensorSpec([null], "float32", "x")],
+      });
+      await saveModel("exported", { signatures: { serving_default: f } });`);
+    const modules = `${home}/node_modules`, adapter = `${modules}/@hono/node-server`;
+    await Deno.mkdir(adapter, { recursive: true });
+    await Deno.writeTextFile(`${adapter}/index.mjs`, ADAPTER);
+    await Deno.writeTextFile(`${adapter}/package.json`, JSON.stringify({ exports: "./index.mjs" }));
+    await Deno.mkdir(`${modules}/@bufbuild`, { recursive: true });
+    await Deno.symlink(
+      fromFileUrl(await packageFolder("@bufbuild/protobuf")),
+      `${modules}/@bufbuild/protobuf`,
+      { type: "dir" },
+    );
+    await Deno.writeTextFile(
+      `${home}/folder.mjs`,
+      `${text}
+      const { port, fetch: answer } = served;
+      const body = JSON.stringify({ instances: [1, 2] });
+      const url = \`http://localhost:\${port}/v1/models/exported:predict\`;
+      console.log(JSON.stringify(await (await answer(new Request(url, { method: "POST", body }))).json()));
+      process.exit();`,
+    );
+    assertEquals(await run(node!, "folder.mjs"), '{"predictions":[2,4]}');
   },
 });

@@ -45,6 +45,9 @@ Deno.test("a path in a page is relative to the page, for models, data and what l
     "/rows.csv": "a,b\n1,2\n",
     "/app/page.json": "<!doctype html><html></html>",
   };
+  const v = tf.variable([0, 0]);
+  const weights = await tf.io.serializeVariables({ v: tf.variable([1, 2]) });
+  files["/app/w.safetensors"] = weights as Uint8Array<ArrayBuffer>;
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
     const { pathname } = new URL(request.url);
     asked.push(pathname);
@@ -59,6 +62,13 @@ Deno.test("a path in a page is relative to the page, for models, data and what l
       model.dispose();
       const rows = tf.data.csv("/rows.csv", { columns: { a: "float32", b: "float32" } });
       assertEquals((await rows.toArray()).map(({ b }) => b.item()), [2]);
+      await tf.io.loadVariables("w.safetensors", { v });
+      assertEquals(await v.array(), [1, 2]);
+      await assertRejects(
+        () => tf.io.loadVariables("none.safetensors", { v }),
+        tf.errors.NotFoundError,
+        "/app/none.safetensors: the server answered 404",
+      );
       await assertRejects(
         () => tf.loadGraphModel("none.json"),
         tf.errors.NotFoundError,

@@ -9,6 +9,15 @@ function flat(t: tf.Tensor): number[] {
 
 const square = (): tf.Tensor => tf.tensor4d([1, 2, 3, 4], [1, 2, 2, 1]);
 
+Deno.test("resized images of unknown depth have their new height and width", () => {
+  for (const resize of [tf.image.resizeBilinear, tf.image.resizeNearestNeighbor]) {
+    const f = tf.function((x: tf.Tensor) => resize(x, [4, 5]));
+    const { outputs: [spec] } = f.getConcreteFunction(tf.TensorSpec([null, null, null]));
+    assertEquals(spec!.shape, [4, 5, null]);
+    assertEquals(f(tf.zeros([2, 2, 3])).shape, [4, 5, 3]);
+  }
+});
+
 testOnDevices("resizeBilinear() follows each of TensorFlow's three conventions", () => {
   assertEquals(flat(tf.image.resizeBilinear(square(), [1, 4])), [1, 1.5, 2, 2]);
   assertEquals(flat(tf.image.resizeBilinear(square(), [2, 3], true)), [1, 1.5, 2, 3, 3.5, 4]);

@@ -25,6 +25,11 @@ for (const [name, [make, wanted]] of Object.entries(READS)) {
   });
 }
 
+testOnDevices("a tensor beside a text with + is a text, as TensorFlow.js prints it", () => {
+  const x = tf.tensor([1, 2]) as unknown as string;
+  assertEquals("loss " + x, "loss Tensor\n    [1, 2]");
+});
+
 testOnDevices(
   "tidy() of an async function tells the console, returns the promise and ends",
   async () => {

@@ -5,6 +5,7 @@
 import type { DType } from "./dtype.ts";
 import type { DataType, DataTypeMap, NestedOf, NumericDataType, Rank } from "./ranks.ts";
 import { isConcrete, type PartialShape, shapeText, sizeOf } from "./shape.ts";
+import { reads } from "./text.ts";
 import type { ElementValue, NdArray } from "./nd_array.ts";
 import type { ArrayLikeValue } from "./convert.ts";
 import type { Spec } from "./tensor_spec.ts";
@@ -282,10 +283,11 @@ export abstract class Tensor<R extends Rank = Rank> implements Spec {
   toString(_verbose?: boolean): string {
     return `Tensor(${this.dtype}${shapeText(this.staticShape)})`;
   }
-  /** Refuses implicit conversion: a tensor is not a number. */
+  /** Refuses implicit conversion: a tensor is not a number. With `+` it is a text for programs of TensorFlow.js. */
   [Symbol.toPrimitive](hint: string): string {
     if (hint === "string") return this.toString();
     if (hint === "default" && !this.isSymbolic) {
+      if (reads.asTensorFlowJs) return this.toString();
       throw new OperatorNotAllowedInGraphError(
         `Using ${
           shortText(this)

@@ -15,7 +15,7 @@ export function decodeString(value: Uint8Array): string {
 /**
  * `asTensorFlowJs`: true where values become tensors, and tensors are read, as TensorFlow.js's programs expect: numbers
  * that an integer dtype does not hold wrap, and fractions are cut off; `data()` of strings returns texts instead of bytes;
- * `array()` returns 1 and 0 for bool, and the parts of complex numbers side by side in the last axis.
+ * `array()` returns 1 and 0 for bool, and the parts of complex numbers side by side in the last axis; `"loss " + x` is a text.
  */
 export const reads = { asTensorFlowJs: false };
 
