@@ -4,7 +4,8 @@ import { ValueError } from "../../engine/core/errors.ts";
 import { optionCheck } from "../../engine/core/arguments.ts";
 import { add, div, mul } from "../../engine/ops/pointwise/arithmetic.ts";
 import { maximum } from "../../engine/ops/pointwise/select.ts";
-import { Optimizer, type Rate, type Update, valueOf } from "./optimizers.ts";
+import { checkRates, type Rate, valueOf } from "./optimizer_arguments.ts";
+import { Optimizer, type Update } from "./optimizers.ts";
 
 /** Options of {@linkcode FtrlOptimizer}. */
 export interface FtrlOptions {
@@ -47,6 +48,7 @@ export class FtrlOptimizer extends Optimizer {
     checkFtrl(options);
     const { name, ...given } = options;
     super(name ?? "Ftrl");
+    checkRates("FtrlOptimizer", { learningRate });
     this.#rate = learningRate;
     const {
       learningRatePower = -0.5,

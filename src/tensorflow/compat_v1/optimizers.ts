@@ -4,7 +4,7 @@ import { apply1 } from "../../engine/core/apply.ts";
 import { lookupOp } from "../../engine/core/op.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
 import { ValueError } from "../../engine/core/errors.ts";
-import { optionCheck } from "../../engine/core/arguments.ts";
+import { optionCheck, wantString } from "../../engine/core/arguments.ts";
 import { gradients } from "../../engine/autodiff/gradients.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
 import { fill } from "../../engine/ops/array/creation.ts";
@@ -17,6 +17,7 @@ import type { Graph } from "../../engine/graph/graph.ts";
 import type { Operation } from "../../engine/graph/operation.ts";
 import { graphVariable, type Variable } from "../../engine/runtime/variables/variable.ts";
 import { graphFor } from "./collections.ts";
+import { checkFlag, checkRates, type Rate, valueOf } from "./optimizer_arguments.ts";
 import { trainableVariables } from "./variables.ts";
 
 /** A gradient, or null where there is none, and its variable. */
@@ -82,6 +83,7 @@ export abstract class Optimizer {
 
   /** Called by the classes of this file. */
   constructor(name: string) {
+    wantString(name, "name", "Optimizer");
     this.name = name;
   }
 
@@ -213,14 +215,6 @@ function addUpdate(
   return graph.addOp(lookupOp(type)!, [...handles, ...given], attrs, { name: type });
 }
 
-/** A number or a tensor of the graph, or a function that returns it. */
-export type Rate = TensorLike | (() => TensorLike);
-
-/** Returns the number or tensor of a rate. */
-export function valueOf(rate: Rate): TensorLike {
-  return typeof rate === "function" ? rate() : rate;
-}
-
 /** Plain gradient descent. Follows TensorFlow `tf.compat.v1.train.GradientDescentOptimizer`. */
 export class GradientDescentOptimizer extends Optimizer {
   readonly #rate: Rate;
@@ -228,6 +222,7 @@ export class GradientDescentOptimizer extends Optimizer {
   /** The rate may be a tensor. */
   constructor(learningRate: Rate, name = "GradientDescent") {
     super(name);
+    checkRates("GradientDescentOptimizer", { learningRate });
     this.#rate = learningRate;
   }
   protected update(): Update {
@@ -250,6 +245,8 @@ export class MomentumOptimizer extends Optimizer {
   /** `momentum` is the part of the last step that is kept. */
   constructor(learningRate: Rate, momentum: Rate, useNesterov = false, name = "Momentum") {
     super(name);
+    checkRates("MomentumOptimizer", { learningRate, momentum });
+    checkFlag("MomentumOptimizer", "useNesterov", useNesterov);
     this.#rate = learningRate;
     this.#momentum = momentum;
     this.#useNesterov = useNesterov;
@@ -273,6 +270,7 @@ export class AdagradOptimizer extends Optimizer {
   /** Throws `ValueError` unless the initial sums are above zero. */
   constructor(learningRate: Rate, initialAccumulatorValue = 0.1, name = "Adagrad") {
     super(name);
+    checkRates("AdagradOptimizer", { learningRate });
     if (!(initialAccumulatorValue > 0)) {
       throw new ValueError(
         `initial_accumulator_value must be positive: ${initialAccumulatorValue}`,
@@ -303,6 +301,7 @@ export class AdadeltaOptimizer extends Optimizer {
     name = "Adadelta",
   ) {
     super(name);
+    checkRates("AdadeltaOptimizer", { learningRate, rho, epsilon });
     this.#scalars = [learningRate, rho, epsilon];
   }
   protected update(): Update {
@@ -330,6 +329,8 @@ export class RMSPropOptimizer extends Optimizer {
     name = "RMSProp",
   ) {
     super(name);
+    checkRates("RMSPropOptimizer", { learningRate, decay, momentum, epsilon });
+    checkFlag("RMSPropOptimizer", "centered", centered);
     this.#scalars = [learningRate, decay, momentum, epsilon];
     this.#centered = centered;
   }
@@ -357,6 +358,7 @@ export class AdamOptimizer extends Optimizer {
     name = "Adam",
   ) {
     super(name);
+    checkRates("AdamOptimizer", { learningRate, beta1, beta2, epsilon });
     this.#scalars = [learningRate, beta1, beta2, epsilon];
   }
   #powersOf(graph: Graph): readonly [Variable, Variable] {

@@ -23,8 +23,8 @@ export {
   type MinimizeOptions,
   MomentumOptimizer,
   Optimizer,
-  type Rate,
   RMSPropOptimizer,
 } from "./optimizers.ts";
+export type { Rate } from "./optimizer_arguments.ts";
 export { latestCheckpoint } from "../../library/io/checkpoint_state.ts";
 export { type SaveOptions, Saver, type SaverOptions, type VarList } from "./saver.ts";
