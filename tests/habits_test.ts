@@ -135,7 +135,28 @@ const HABITS: Readonly<Record<string, readonly [() => unknown, string, ...string
     "Iterating over a tf.Tensor is not allowed: Tensor(float32[2,2])",
     "tf.unstack() gives its rows",
   ],
+  "a tensor beside a text": [
+    at(() => "loss " + (tf.scalar(1) as typeof untyped)),
+    "OperatorNotAllowedInGraphError",
+    "with + or == is not allowed",
+    "in texts a template, `${x}`",
+  ],
+  "a tensor times a number": [
+    at(() => (tf.tensor([1, 2]) as typeof untyped) * 2),
+    "OperatorNotAllowedInGraphError",
+    "as a JavaScript number is not allowed: use tf ops",
+  ],
   // Files
+  "a folder for a model.json": [
+    at(() => tf.loadGraphModel(new URL(".", import.meta.url).pathname)),
+    "FailedPreconditionError",
+    "wanted a model.json, and loadSavedModel() of @weft/weft/tf reads folders",
+  ],
+  "an empty field of CSV": [
+    at(() => tf.data.csv(new Blob(["a,b\n,1\n"]), { columns: { a: "int32" } }).toArray()),
+    "InvalidArgumentError",
+    'field "a" is required but missing: its column may have a default',
+  ],
   "a tensor in a list, saved": [
     at(() => untyped.io.serializeVariables([x()])),
     "TypeError",

@@ -165,17 +165,6 @@ const MISTAKES: Readonly<Record<string, readonly [() => unknown, string, ...stri
     "OperatorNotAllowedInGraphError",
     "as a JavaScript number is not allowed: use tf ops",
   ],
-  "a tensor beside a text": [
-    () => "loss " + (tf.scalar(1) as Untyped),
-    "OperatorNotAllowedInGraphError",
-    "with + or == is not allowed",
-    "in texts a template, `${x}`",
-  ],
-  "a tensor times a number": [
-    () => (tf.tensor([1, 2]) as Untyped) * 2,
-    "OperatorNotAllowedInGraphError",
-    "as a JavaScript number is not allowed: use tf ops",
-  ],
   "an async function traced": [
     () => tf.function((a: Untyped) => Promise.resolve(a))(tf.scalar(1)),
     "TypeError",
@@ -355,16 +344,6 @@ const MISTAKES: Readonly<Record<string, readonly [() => unknown, string, ...stri
 
 /** Those of programs that have files. */
 const FILE_MISTAKES: typeof MISTAKES = {
-  "a folder for a model.json": [
-    () => tf.loadGraphModel(new URL(".", import.meta.url).pathname),
-    "FailedPreconditionError",
-    "wanted a model.json, and loadSavedModel() of @weft/weft/tf reads folders",
-  ],
-  "an empty field of CSV": [
-    () => tf.data.csv(new Blob(["a,b\n,1\n"]), { columns: { a: "int32" } }).toArray(),
-    "InvalidArgumentError",
-    'field "a" is required but missing: its column may have a default',
-  ],
   "a model that is not there": [
     () => tf.loadGraphModel("/nonexistent/model.json"),
     "NotFoundError",

@@ -294,7 +294,7 @@ Deno.test({
   },
 });
 
-/** What the guide's server in Node takes of the adapter. */
+/** The part of the adapter that the guide's server in Node calls. */
 const ADAPTER = "export const serve = (options) => globalThis.served = options;";
 
 Deno.test({
