@@ -12,6 +12,7 @@ import { backprop, type Seed } from "./backprop.ts";
 import { type Differentiable, floatParts, packGradients } from "./composites.ts";
 import { CompositeTensor } from "../core/composite.ts";
 import { jacobians, rowJacobian } from "./jacobians.ts";
+import { ownGradients } from "./own_gradients.ts";
 import { tapeMemory } from "./step_recorder.ts";
 import { TapeRecording } from "./tape_recording.ts";
 import { dense } from "../ops/array/indexed_slices.ts";
@@ -258,7 +259,7 @@ export class GradientTape implements Disposable {
     const others = currentRecorders().filter((r) => r !== recorder);
     const grads = withRecorders(
       this.#persistent && recording.isRunning ? currentRecorders() : others,
-      () => tapeMemory().tidy(() => pass(differentiate)),
+      () => tapeMemory().tidy(() => ownGradients(() => pass(differentiate))),
     );
     if (!this.#persistent) this.dispose();
     return grads;
