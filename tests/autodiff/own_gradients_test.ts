@@ -1,6 +1,6 @@
 /** A gradient is its caller's: to dispose it disposes no other gradient, and nothing that was there before. */
 import * as tf from "@weft/weft";
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
 
 type Fn = (x: tf.Tensor) => tf.Tensor;
@@ -118,3 +118,43 @@ testOnDevices("tangents and a step of an optimizer leave what they were given", 
   tf.train.sgd(1).minimize(() => f(w) as tf.Scalar);
   assertEquals([await w.array(), await k.array()], [[0.5], [0.5]]);
 });
+
+/** A gradient function that returns `made()`. */
+const GIVEN: Readonly<Record<string, (made: () => tf.Tensor) => Fn>> = {
+  "a vjp": (made) => (x) => tf.numpyFunction(double, [x], "float32", { ...SAME, vjp: made }),
+  "customGrad()": (made) => tf.customGrad((x) => ({ value: tf.mul(x, 2), gradFunc: made })),
+};
+
+for (const [what, of] of Object.entries(GIVEN)) {
+  testOnDevices(`a gradient of ${what} may be the program's, in a graph too`, async () => {
+    using k = tf.tensor([5, 6]);
+    using v = tf.variable([5, 6]);
+    using x = tf.tensor([1, 2]);
+    for (const held of [k, v]) {
+      const f = of(() => held), graph = new tf.Graph();
+      const dx = graph.asDefault(() => {
+        const x = tf.placeholder("float32", [2], "x");
+        return tf.gradients(f(x), [x])[0] as tf.Tensor;
+      });
+      await using sess = new tf.Session({ graph });
+      const value = await sess.run(dx, { feeds: { "x:0": [1, 2] } }) as tf.NdArray;
+      assertEquals(value.toArray(), [5, 6]);
+      for (const way of Object.values(WAYS)) {
+        assertEquals(await way(f, x, x).array(), [5, 6]);
+      }
+    }
+  });
+
+  testOnDevices(`a gradient of ${what} that is of another graph is refused`, () => {
+    const f = of(() => new tf.Graph().asDefault(() => tf.constant([5, 6])));
+    using x = tf.tensor([1, 2]);
+    for (const way of Object.values(WAYS)) {
+      const error = assertThrows(() => way(f, x, x), Error);
+      assertMatch(error.message, /out of scope/);
+    }
+    new tf.Graph().asDefault(() => {
+      const x = tf.constant([1, 2]);
+      assertThrows(() => tf.gradients(f(x), [x]), Error, "must be from the same graph");
+    });
+  });
+}

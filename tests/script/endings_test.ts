@@ -1,7 +1,7 @@
 /** Early ends of calls and runs: by a body's time limit, and by failures beside a waiting body. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { testOnDevices } from "../devices.ts";
+import { fileName, testOnDevices } from "../devices.ts";
 import { type Any, assertFlat, deferred, errorOf, evaluate, open } from "./helpers.ts";
 
 type N = tf.NdArray;
@@ -142,3 +142,23 @@ testOnDevices(
     });
   },
 );
+
+/** Async eager calls that fail after their first await: the calls have left the stack by then. */
+const LATE: Readonly<Record<string, (call: Any) => Promise<unknown>>> = {
+  "a time limit": (call) => call(() => new Promise(() => {}), [1], "float32", { timeoutMs: 1 }),
+  "a result of another dtype": (call) =>
+    call(async () => await Promise.resolve("text"), [1], "float32"),
+  "a wrong count": (call) => call(async () => await Promise.resolve([1]), [1], ["int32", "int32"]),
+  "an error without a stack": (call) => call(() => Promise.reject("gone"), [1], "float32"),
+};
+
+for (const [what, fail] of Object.entries(LATE)) {
+  testOnDevices(`${what} of an awaited eager call begins at its line`, async () => {
+    for (const call of [tf.numpyFunctionAsync, tf.pyFunctionAsync]) {
+      const error = await errorOf(() => fail(call));
+      const [first] = error.stack!.slice(error.stack!.indexOf(error.message) + error.message.length)
+        .trim().split("\n");
+      assertMatch(first!, new RegExp(fileName(import.meta.url)));
+    }
+  });
+}

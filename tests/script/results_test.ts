@@ -156,6 +156,44 @@ testOnDevices("results that are no arrays are refused by name", async () => {
   }
 });
 
+/** The array, whose elements another thread has now. */
+function sent<A extends Float32Array | N>(array: A): A {
+  const { buffer } = array instanceof tf.NdArray ? array.data as Float32Array : array;
+  structuredClone(buffer, { transfer: [buffer as ArrayBuffer] });
+  return array;
+}
+
+testOnDevices("results whose buffer was transferred are refused", async () => {
+  const bodies: Record<string, (x: N) => unknown> = {
+    "a typed array": () => sent(F(1, 2)),
+    "an array": (x) => sent(x.map((v) => 2 * Number(v))),
+    "an input": (x) => sent(x),
+    "an output among others": () => [sent(F(1, 2)), 1],
+  };
+  for (const [name, body] of Object.entries(bodies)) {
+    const Tout = name.endsWith("others") ? ["float32", "float32"] : "float32";
+    for (const script of [tf.numpyFunction, tf.pyFunction] as Any[]) {
+      if (script === tf.pyFunction && name.startsWith("an ") && !name.endsWith("others")) continue;
+      const e = await errorOfBoth(() => [script(body, [tf.constant([3, 4])], Tout)].flat()[0]);
+      assert(e instanceof tf.errors.InvalidArgumentError, `${name}: ${e}`);
+      assertMatch(e.message, /0-th value returned by \w+ is detached: its buffer was transferred/);
+    }
+  }
+});
+
+testOnDevices("errors name the class of a value whose class has no name", async () => {
+  const e = await errorOfBoth(() =>
+    tf.pyFunction(
+      function* () {
+        yield 1;
+      } as Any,
+      [1],
+      "float32",
+    )
+  );
+  assertMatch(e.message, /convert a value \(a value of type Generator\)/);
+});
+
 const REFUSED: readonly (readonly [(ctx: tf.ScriptContext) => unknown, Any, RegExp])[] = [
   [() => ({ shape: [3], data: F(1) }), "float32", /has shape \[3\] and 1 elements: its shape must/],
   [() => ({ shape: [-1], data: F(1) }), "float32", /has shape \[-1\] and 1 elements/],

@@ -8,7 +8,7 @@ import { defineOp, type GradContext, type OpDef } from "../core/op.ts";
 import { compatible, isConcrete, shapeText } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { Spec } from "../core/tensor_spec.ts";
-import { hostInts } from "../ops/array/view.ts";
+import { hostInts, identity } from "../ops/array/view.ts";
 import { toInput } from "../ops/input.ts";
 
 /** Parts of an error's text before the spec of a returned gradient, and between that and the spec of the input. */
@@ -24,6 +24,16 @@ export function gradientRefusal(
     ? gradient
     : `${gradient.dtype}${shapeText(gradient.shape)}`;
   return `${received}${given}${wanted}${dtype}${shapeText(shape)}`;
+}
+
+/**
+ * Returns a gradient that a user's function returned, in the graph of `beside`, or eager as that is. Throws `TypeError` for a tensor
+ * of another graph.
+ */
+export function gradientBeside(gradient: Tensor, beside: Tensor): Tensor {
+  const isThere = gradient.isSymbolic === beside.isSymbolic &&
+    (!beside.isSymbolic || gradient.graph === beside.graph);
+  return isThere ? gradient : identity(gradient);
 }
 
 /** Passes a gradient through if it has this shape. */

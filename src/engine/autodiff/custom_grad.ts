@@ -10,7 +10,12 @@ import type { Spec } from "../core/tensor_spec.ts";
 import { Tensor } from "../core/tensor.ts";
 import { refusePromise } from "../core/nest.ts";
 import { identity } from "../ops/array/view.ts";
-import { checkedGradient, gradientRefusal, type GradientTexts } from "./checked_gradient.ts";
+import {
+  checkedGradient,
+  gradientBeside,
+  gradientRefusal,
+  type GradientTexts,
+} from "./checked_gradient.ts";
 import { StepRecorder, tapeMemory } from "./step_recorder.ts";
 import type { Step } from "./steps.ts";
 
@@ -201,7 +206,8 @@ function vectorJacobian(
         `${MUST_RETURN} where \`obj.gradFunc\` is a function that returns a list of only tensors`,
       );
     }
-    return dxs.map((dx: Tensor, i) => {
+    return dxs.map((returned: Tensor, i) => {
+      const dx = gradientBeside(returned, dy);
       const texts = [
         `Cannot use the gradient of input ${i} that \`obj.gradFunc\` of customGrad(f) returned: received `,
         ", wanted ",

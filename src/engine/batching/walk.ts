@@ -43,7 +43,10 @@ export function runRows(
   for (const op of neededOps(graph, outputs)) {
     if (op.outputs.some((t) => values.has(t.id))) continue;
     const given = op.inputs.map(valueOf);
-    const results = device(op.device === "" ? null : op.device, () => runOp(op, given, rows));
+    // The user's line is in the traced row; the stack here has no room for it.
+    const results = op.asSite(() =>
+      device(op.device === "" ? null : op.device, () => runOp(op, given, rows))
+    );
     results.forEach((value, i) => values.set(op.outputs[i].id, value));
   }
   return outputs.map(valueOf);

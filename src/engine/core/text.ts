@@ -40,13 +40,23 @@ export function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
+/** The name of an object's class, or a value's type. */
+export function typeName(value: unknown): string {
+  if (value === null || typeof value !== "object") return value === null ? "null" : typeof value;
+  const { constructor: maker } = value as { constructor?: { name?: string } };
+  if (maker === undefined) return "object";
+  // Generators have a constructor without a name.
+  return maker.name || Object.prototype.toString.call(value).slice(8, -1);
+}
+
 /** Formats a JavaScript value shortly for messages. */
 export function describe(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (typeof value === "function") return `function ${value.name || "(anonymous)"}`;
   if (typeof value === "object") {
-    const name = (value as { constructor?: { name?: string } }).constructor?.name ?? "object";
-    return Array.isArray(value) ? `an array of ${value.length}` : `a value of type ${name}`;
+    return Array.isArray(value)
+      ? `an array of ${value.length}`
+      : `a value of type ${typeName(value)}`;
   }
   return typeof value === "string"
     ? JSON.stringify(value)

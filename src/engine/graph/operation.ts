@@ -5,7 +5,7 @@ import { mergeShapes, type PartialShape, sameShape } from "../core/shape.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { type EvalFeeds, type SessionLike, Tensor, wholeLibrary } from "../core/tensor.ts";
 import { type Spec, specText } from "../core/tensor_spec.ts";
-import { currentScope } from "../core/scope_context.ts";
+import { currentScope, withScope } from "../core/scope_context.ts";
 import { stackOf, withLongStacks } from "../core/throwing/user_stack.ts";
 import { ValueError } from "../core/errors.ts";
 import type { GraphNode } from "../core/graph_node.ts";
@@ -69,6 +69,10 @@ export class Operation implements GraphNode {
   get definitionSite(): string {
     const { message } = this.#site, stack = stackOf(this.#site);
     return message === "" ? stack : `In ${message}\n${stack}`;
+  }
+  /** Runs `fn`; the definition site of the operations that it makes is this one's. */
+  asSite<R>(fn: () => R): R {
+    return withScope({ site: this.#site }, fn);
   }
   /** TensorFlow op type. */
   get type(): string {

@@ -13,6 +13,7 @@ import { withScope } from "../core/scope_context.ts";
 import { Tensor } from "../core/tensor.ts";
 import { TensorSpecClass } from "../core/tensor_spec.ts";
 import { TypeError } from "../core/throwing/builtin_errors.ts";
+import { calledAt, withLongStacks } from "../core/throwing/user_stack.ts";
 import { OperatorNotAllowedInGraphError } from "../core/errors.ts";
 import { toInput } from "../ops/input.ts";
 import { scriptSeeds } from "../ops/random/state.ts";
@@ -212,7 +213,12 @@ export async function callAsync<O extends CallOptions>(
 ): Promise<unknown> {
   const { def, script, inputs } = prepare(kind, call);
   if (isSymbolicNow()) return callScript(def, script, inputs, call.options);
-  return packOutputs(script.outputs, await kind.runAsync(script, inputs, def));
+  const place = withLongStacks(() => new Error());
+  try {
+    return packOutputs(script.outputs, await kind.runAsync(script, inputs, def));
+  } catch (error) {
+    throw calledAt(place, error);
+  }
 }
 
 function prepare<O extends CallOptions>(

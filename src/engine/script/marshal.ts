@@ -2,11 +2,11 @@
 import type { OpInput } from "../core/apply.ts";
 import { CompositeSpec, CompositeTensor, leafSpecs, packComponents } from "../core/composite.ts";
 import { describe, toNdArray } from "../core/convert.ts";
-import { encodeString } from "../core/text.ts";
+import { encodeString, typeName } from "../core/text.ts";
 import { type DType, dtypeOfArray, DTYPES } from "../core/dtype.ts";
 import { dtypeOfForeign, type ForeignArray, isForeignArray } from "../core/arrays/foreign_array.ts";
 import { firstLeaf, isNested, isPlainObject, structureText } from "../core/nest.ts";
-import { NdArray } from "../core/nd_array.ts";
+import { elementsOf, NdArray } from "../core/nd_array.ts";
 import { compatible, isConcrete, type PartialShape, shapeText, sizeOf } from "../core/shape.ts";
 import { shortText, Tensor } from "../core/tensor.ts";
 import { RangeError } from "../core/throwing/builtin_errors.ts";
@@ -14,7 +14,7 @@ import { InternalError, InvalidArgumentError, UnknownError } from "../core/error
 import { copyArray } from "../runtime/run/run_value.ts";
 import type { Batch } from "./batch.ts";
 import { type Script, scriptName } from "./script.ts";
-import { nthValue, typeName, unsupported } from "./script_errors.ts";
+import { nthValue, unsupported } from "./script_errors.ts";
 
 /** Returns the arguments of a call: the nest of `inp` with values. */
 export function packArguments(script: Script, values: readonly unknown[]): readonly unknown[] {
@@ -183,6 +183,7 @@ export function hostResult(
     array = shapedResult(script, i, value);
   } else if (isArray || isTyped(value)) {
     const typed = inDeclaredShape(value, typedResult(value, dtype), shape);
+    checkAttached(script, i, typed);
     checkDType(script, i, typed.dtype, dtype);
     // A worker's result is not shared, and arrays of other libraries were copied when read.
     const isOwn = shared && dtype !== "string";
@@ -242,6 +243,15 @@ function checkForeign(array: ForeignArray): void {
   } catch {
     throw new InternalError(`Unsupported numpy data type: ${String(array.dtype)}`);
   }
+}
+
+/** Throws `InvalidArgumentError` for an array whose buffer was transferred. */
+function checkAttached(script: Script, i: number, array: NdArray): void {
+  const { buffer } = elementsOf(array) as { readonly buffer?: { readonly detached?: boolean } };
+  if (buffer?.detached !== true) return;
+  throw new InvalidArgumentError(
+    `ValueError: ${nthValue(script, i)} is detached: its buffer was transferred`,
+  );
 }
 
 /** Converts JS numbers, booleans, strings and nested arrays to the declared dtype, if it can hold them. */

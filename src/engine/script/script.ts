@@ -278,7 +278,9 @@ function checkVectorized(func: ScriptFunction, args: unknown, { structure }: Out
     ? "it takes or returns ragged or sparse tensors"
     : null;
   if (why === null) return;
-  throw new ValueError(`Cannot vectorize script '${func.name}': ${why}, wanted tensors to batch`);
+  throw new ValueError(
+    `Cannot vectorize script '${func.name || "(anonymous)"}': ${why}, wanted tensors to batch`,
+  );
 }
 
 /** Throws `ValueError` with TensorFlow's phrase if `func` cannot be called. */

@@ -4,6 +4,7 @@ import * as errors from "../core/errors.ts";
 import { OpError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { isPlainObject } from "../core/nest.ts";
+import { typeName } from "../core/text.ts";
 import { readable, textOf } from "../core/thrown.ts";
 import { stackBelow, trimStack, userFrames, withLongStacks } from "../core/throwing/user_stack.ts";
 import { EagerTensor } from "../runtime/eager/tensor.ts";
@@ -181,13 +182,6 @@ export function leafPaths(structure: unknown, at = ""): string[] {
   return Object.keys(structure).sort().flatMap((key) =>
     leafPaths(structure[key], at ? `${at}.${key}` : key)
   );
-}
-
-export function typeName(v: unknown): string {
-  if (v === null || typeof v !== "object") return v === null ? "null" : typeof v;
-  // Generators have a constructor without a name.
-  return (v as { constructor?: { name?: string } }).constructor?.name ||
-    Object.prototype.toString.call(v).slice(8, -1);
 }
 
 /** Makes the error of a result that cannot be converted to an array. */

@@ -9,7 +9,7 @@ import type { Spec } from "../core/tensor_spec.ts";
 import { ValueError } from "../core/errors.ts";
 import { withScope } from "../core/scope_context.ts";
 import { withLongStacks } from "../core/throwing/user_stack.ts";
-import { checkedGradient, gradientRefusal } from "../autodiff/checked_gradient.ts";
+import { checkedGradient, gradientBeside, gradientRefusal } from "../autodiff/checked_gradient.ts";
 import { asTensor } from "../ops/input.ts";
 import { tapeGradient } from "../runtime/functions/run_tape.ts";
 import { findScriptOf } from "./imported.ts";
@@ -63,7 +63,12 @@ const vjpRule = (op: string): GradRule => ({
     let given: ReturnType<NonNullable<Script["vjp"]>>;
     try {
       given = withLongStacks(() =>
-        withScope({ within: `the vjp of '${name}'` }, () => script.vjp!(call, ...dys.map(whole)))
+        withScope({ within: `the vjp of '${name}'` }, () => {
+          const found = script.vjp!(call, ...dys.map(whole));
+          const here = (g: unknown): unknown =>
+            g instanceof Tensor ? gradientBeside(g, call.outputs[0]) : g;
+          return (Array.isArray(found) ? found.map(here) : here(found)) as typeof found;
+        })
       );
     } catch (error) {
       const source = call.outputs[0]?.isSymbolic ? call.outputs[0].op : undefined;

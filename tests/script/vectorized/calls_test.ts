@@ -3,7 +3,7 @@ import * as tf from "@weft/weft";
 import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 import type { Attrs, OpDef } from "../../../src/engine/core/op.ts";
 import { callBatched } from "../../../src/engine/script/batch.ts";
-import { testOnDevices } from "../../devices.ts";
+import { fileName, testOnDevices } from "../../devices.ts";
 import { errorOf, open, plain } from "../helpers.ts";
 import { calls as noted, cube, double, doubled, OPTIONS, ROW, seen, taken, X } from "./bodies.ts";
 
@@ -359,3 +359,15 @@ testOnDevices(
     );
   },
 );
+
+testOnDevices("an error of a batched call names the line of the script in the row", async () => {
+  const short = (x: tf.Tensor) =>
+    tf.numpyFunction(() => new Float32Array(3), [x], "float32", { vectorized: true });
+  const f = tf.function((x: tf.Tensor) => tf.mapFn(short, x)) as Fn;
+  for (const way of [(x: tf.Tensor) => tf.vectorizedMap(short, x), f]) {
+    const error = await errorOf(() => way(tf.tensor([1, 2])));
+    assertMatch(error.message, /has shape \[3\] for a batch of 2/);
+    const [, place] = error.message.split("Original stack trace for 'PyFunc':\n");
+    assertMatch(place!.split("\n")[0]!, new RegExp(fileName(import.meta.url)));
+  }
+});

@@ -58,6 +58,17 @@ export function beginAtCaller(error: Error): void {
   filtered.add(error);
 }
 
+/**
+ * Gives the library's error the frames of the call that it is for, where it has none of the user: what fails after an await, or by a
+ * timer, has left the stack of its call.
+ */
+export function calledAt(place: Error, error: unknown): unknown {
+  const isAstray = filtered.has(error as object) &&
+    !framesOf(stackBelow(error as Error)).some(isUsers);
+  if (isAstray) showFrames(error as Error, place);
+  return error;
+}
+
 /** The name of a class, for the initializer of the name of an error: makes its stack begin at the caller. */
 export function begunAs(name: string, error: Error): string {
   beginAtCaller(error);
