@@ -786,6 +786,7 @@ import "./engine/script/contrib_framework.ts";
 import "./engine/script/contrib.ts";
 import "./engine/autodiff/custom_grad.ts";
 import "./engine/autodiff/grad_pass_through.ts";
+import "./engine/autodiff/own_gradients.ts";
 import "./engine/autodiff/tape_recording.ts";
 import "./engine/autodiff/tape.ts";
 import "./engine/autodiff/recompute.ts";

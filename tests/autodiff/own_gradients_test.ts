@@ -57,7 +57,7 @@ const WAYS: Readonly<Record<string, (f: Fn, x: tf.Tensor, dy: tf.Tensor) => tf.T
   "the gradient of a function": (f, x, dy) => tf.grad(tf.function((x) => f(x!)) as Fn)(x, dy),
 };
 
-/** What the gradient is at [1, 2] with [3, 4] from above and the constant [5, 6]. */
+/** The gradient at [1, 2] with [3, 4] from above and the constant [5, 6]. */
 function expected(held: string): number[] {
   if (held.endsWith("above")) return [3, 4];
   if (held.endsWith("constant")) return [5, 6];
