@@ -423,6 +423,8 @@ import "./engine/ops/signal/spectral_nd.ts";
 import "./engine/ops/signal/namespace.ts";
 import "./engine/ops/reduce/topk.ts";
 import "./engine/ops/reduce/in_top_k.ts";
+import "./engine/ops/conv/patch_slices.ts";
+import "./engine/ops/conv/patch_ops.ts";
 import "./engine/ops/conv/patches.ts";
 import "./engine/ops/array/count.ts";
 import "./engine/kernels/host/special/zeta.ts";

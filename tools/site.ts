@@ -33,7 +33,7 @@ const ENTRIES = [
 /** Modules in which ops of texts, systems, sparse tensors, files, special functions and debugging are found, and by which graphs write themselves. */
 const UNUSED = RegExp(
   "/graph_def/graph_def\\.ts$|/engine/ops/(decode|nn|sets|signal|text)/|/library/(io|debugging)/" +
-    "|/engine/ops/array/(histogram|partition|sequences)\\.ts$" +
+    "|/engine/ops/(array/(histogram|partition|sequences)|conv/(fractional_pool|patch_ops))\\.ts$" +
     "|/engine/ops/linalg/(banded|decompositions|eigh_tridiagonal|matrix_functions|roots|solve|tridiagonal)\\.ts$" +
     "|/engine/ops/image/(distorted_box|glimpse|proposals)\\.ts$" +
     "|/engine/ops/pointwise/(bessel|incomplete|integrals|next_after)\\.ts$" +

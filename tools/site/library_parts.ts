@@ -28,7 +28,7 @@ const BARRELS = ["mod.ts", "src/engine/ops/functions.ts"];
 
 /** Modules of ops that only parts use. */
 const OPS_OF_PARTS =
-  /\/engine\/ops\/(decode|image|nn|quantised|sets|signal|text)\/|\/engine\/ops\/(array\/(histogram|partition|sequences)|conv\/(fractional_pool|patches)|host\/(accumulators|decode_raw|examples|lookup\w*|sequence_examples|serialize_sparse|sparse|sparse_segments)|linalg\/(banded|decompositions|diagonals|eigh_tridiagonal|matrix_functions|roots|solve)|ragged\/(ragged_segments|sparse_(count|cross|folds|makers|moves|ops|parts|rows|rows_of))|random\/(candidate_ops|candidates|distributions|parameterized|seed_input|shuffle|stateless)|state\/(optimizer_updates|transform_parts))|\/library\/(io|train|debugging)\//;
+  /\/engine\/ops\/(decode|image|nn|quantised|sets|signal|text)\/|\/engine\/ops\/(array\/(histogram|partition|sequences)|conv\/(fractional_pool|patch_ops|patches)|host\/(accumulators|decode_raw|examples|lookup\w*|sequence_examples|serialize_sparse|sparse|sparse_segments)|linalg\/(banded|decompositions|diagonals|eigh_tridiagonal|matrix_functions|roots|solve)|ragged\/(ragged_segments|sparse_(count|cross|folds|makers|moves|ops|parts|rows|rows_of))|random\/(candidate_ops|candidates|distributions|parameterized|seed_input|shuffle|stateless)|state\/(optimizer_updates|transform_parts))|\/library\/(io|train|debugging)\//;
 
 /** Pictures in notebooks, of which pages are none. */
 const NOTEBOOKS = /\/jupyter\.ts$/;

@@ -164,6 +164,7 @@ function named(names: string, rule: Rule, rank = 0): Record<string, Rule> {
 export function ruleOf(def: OpDef): Rule | undefined {
   const own = Object.hasOwn(RULES, def.name) ? RULES[def.name] : undefined;
   if (own !== undefined) return own;
+  if (def.each) return onlyFirst;
   const { kind } = def.meaning;
   if (kind === "pointwise") return pointwise;
   return kind === "reduce" ? along(1) : undefined;

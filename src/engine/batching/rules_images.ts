@@ -7,7 +7,7 @@ import { transpose } from "../ops/array/move.ts";
 import { eye, range } from "../ops/array/ranges.ts";
 import { broadcastTo, tile } from "../ops/array/repeat.ts";
 import { expandDims, reshape } from "../ops/array/view.ts";
-import { extractPatches } from "../ops/conv/patches.ts";
+import { patchesOf as cutPatches } from "../ops/conv/patch_slices.ts";
 import { intVector } from "../ops/input.ts";
 import { matMul } from "../ops/linalg/matmul.ts";
 import { add } from "../ops/pointwise/arithmetic.ts";
@@ -47,8 +47,10 @@ function patchesOf(
   const x = extents && foldRows(batchedOf(inputs[image], rows), rows);
   if (!x) return null;
   const [, sh, sw] = strides, [, rh, rw] = dilations;
-  const how = padding === "SAME" ? "same" : "valid";
-  const patches = extractPatches(x, [height, width], [sh, sw], [rh, rw], how);
+  if (!isConcrete(x.shape)) return null;
+  const patches = cutPatches(x, {
+    ...{ sizes: [height, width], strides: [sh, sw], rates: [rh, rw], padding },
+  });
   return reshape(patches, [rows.count, -1, height * width * extents![3]]);
 }
 

@@ -1,4 +1,4 @@
-/** Rules for ops on texts, on bytes and on sequences. */
+/** Rules for ops on several texts and on sequences. */
 import { apply, type OpInput } from "../core/apply.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { concat } from "../ops/array/join.ts";
@@ -6,7 +6,7 @@ import { range } from "../ops/array/ranges.ts";
 import { broadcastTo } from "../ops/array/repeat.ts";
 import { reshape } from "../ops/array/view.ts";
 import { castInput, intVector } from "../ops/input.ts";
-import { along, direct, everyBatched, folded, onlyFirst } from "./rules_common.ts";
+import { along, direct, everyBatched, folded } from "./rules_common.ts";
 import {
   batchedOf,
   knownInts,
@@ -16,12 +16,6 @@ import {
   type RowValue,
   type Rule,
 } from "./values.ts";
-
-/** Ops on each text, or number, by itself. */
-const EACH =
-  "StringLower StringUpper StringStrip StaticRegexFullMatch RegexFullMatch StringLength StringToNumber RegexReplace " +
-  "StaticRegexReplace EncodeBase64 DecodeBase64 UnicodeTranscode StringToHashBucket StringToHashBucketFast " +
-  "StringToHashBucketStrong AsString DecodeCompressed DecodeRaw DecodePaddedRaw PopulationCount UnicodeScript";
 
 /** Parts of texts: one place for all, or one for each text. */
 const parted: Rule = (call) => {
@@ -64,7 +58,6 @@ const distances: Rule = ({ def, attrs, inputs, rows }) => {
 
 /** Rules by op. */
 export const TEXT_RULES: Readonly<Record<string, Rule>> = {
-  ...Object.fromEntries(EACH.split(" ").map((name) => [name, onlyFirst])),
   Substr: parted,
   StringJoin: joined,
   ReduceJoin: along(1),

@@ -130,6 +130,8 @@ export interface OpInit {
   readonly host?: HostOp;
   /** True: kernels read no more of the inputs than dtypes and shapes, so that values need not exist. */
   readonly shapeOnly?: boolean;
+  /** True: each element of the first input gives its part of the results by itself, whatever its place and the other elements are. */
+  readonly each?: boolean;
   /** True: never folded, merged or cached, as random ops and stateful script ops. */
   readonly stateful?: boolean;
   /**
@@ -156,7 +158,7 @@ const OPAQUE: Meaning = { kind: "opaque" };
  * All fields of an op. Each definition has all of them, present or undefined, so that engines read one hidden class.
  */
 const FIELDS =
-  "name inputs outputs attrs infer expand portable grad cpu gpu meaning effects hostInputs host shapeOnly stateful outside id signature";
+  "name inputs outputs attrs infer expand portable grad cpu gpu meaning effects hostInputs host shapeOnly each stateful outside id signature";
 const UNSET: Partial<OpInit> = Object.fromEntries(FIELDS.split(" ").map((key) => [key, undefined]));
 
 const registry = new Map<string, OpDef>();

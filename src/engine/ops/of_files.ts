@@ -4,7 +4,7 @@ import { Bitcast } from "./array/bitcast.ts";
 import { DynamicPartition } from "./array/partition.ts";
 import { TensorScatterMax, TensorScatterMin, TensorScatterMul } from "./array/scatter_fold.ts";
 import { FRACTIONAL_POOLS } from "./conv/fractional_pool.ts";
-import { PATCHES } from "./conv/patches.ts";
+import { PATCHES } from "./conv/patch_ops.ts";
 import { DecodePaddedRaw, DecodeRaw } from "./host/decode_raw.ts";
 import { ParseSequenceExampleV2 } from "./host/sequence_examples.ts";
 import {

@@ -9,6 +9,7 @@ for (let byte = 1; byte < 256; byte++) ONES[byte] = ONES[byte >> 1] + (byte & 1)
 
 defineOp({
   name: "PopulationCount",
+  each: true,
   inputs: ["x: T"],
   outputs: ["y: uint8"],
   attrs: ["T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}"],

@@ -38,6 +38,10 @@ function shapeOf(
 export interface KindLayer extends Layer {
   /** Its settings, which other words replace. */
   settings: Settings;
+  /** Its weights. */
+  variables: LayerVariable[];
+  build(shape: Extents | Extents[]): void;
+  call(given: tf.Tensor | tf.Tensor[], kwargs?: Record<string, unknown>): tf.Tensor;
 }
 
 /** Makes a class of the package for a kind of layers. */

@@ -193,6 +193,19 @@ export const MORE_LAYERS: Readonly<Record<string, Kind>> = {
     },
   },
   CenterCrop: { call: centered },
+  ActivityRegularization: {
+    masks: true,
+    call({ inputs: [x], config, training }) {
+      if (training && (Number(config.l1 ?? 0) !== 0 || Number(config.l2 ?? 0) !== 0)) {
+        throw new FailedPreconditionError(
+          `Cannot train layer ${config.name}: losses of what layers give are not supported`,
+        );
+      }
+      return tf.clone(x);
+    },
+  },
+  // Boxes alone change, which lie beside images in datasets.
+  MaxNumBoundingBoxes: { call: ({ inputs: [x] }) => tf.clone(x), masks: true },
   CategoryEncoding: {
     call: ({ inputs: [x, counts], config }) =>
       encoded(x, {

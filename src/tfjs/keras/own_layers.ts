@@ -21,6 +21,7 @@ import {
   template,
   type Weight,
 } from "./layer_kinds.ts";
+import { EQUALIZATIONS } from "./histogram_equalization.ts";
 import { MORE_LAYERS } from "./more_layers.ts";
 import { runOperation } from "./operations.ts";
 import { SPECTROGRAMS } from "./spectrograms.ts";
@@ -94,6 +95,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   ...CONVOLUTIONS,
   ...CONV_LSTMS,
   ...CROSSINGS,
+  ...EQUALIZATIONS,
   ...SPECTROGRAMS,
   Operation: {
     call: ({ inputs, config }) => runOperation(String(config.operation), template(config), inputs),

@@ -13,6 +13,7 @@ import { layerClass, shapesOf } from "./layer_class.ts";
 import type { Extents, Settings } from "./layer_kinds.ts";
 import { KINDS } from "./own_layers.ts";
 import type { Activation, Layer, LayerVariable, Package } from "./package.ts";
+import { reversibleEmbeddingClasses } from "./reversible_embedding.ts";
 import { spectralNormalizationClass } from "./spectral_normalization.ts";
 import { vocabularyClass } from "./vocabulary_class.ts";
 
@@ -142,7 +143,8 @@ export function classesOf(tfl: object): ReadonlyMap<string, LayerClass> {
     classes.set(name, kind.words ? vocabularyClass(made, kind.words) : made);
     register(classes.get(name)!);
   }
-  [...gruClasses(all), spectralNormalizationClass(all)].forEach(register);
+  const more = [spectralNormalizationClass(all), ...reversibleEmbeddingClasses(all)];
+  [...gruClasses(all), ...more].forEach(register);
   keepStatesApart(all);
   for (const [className, apply] of Object.entries(ACTIVATIONS)) {
     register(

@@ -2,6 +2,7 @@
 import { DataLossError } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import { isObject, isOperation, type Json, type JsonObject } from "../layers/keras_config.ts";
+import { pipelineLayers } from "../layers/keras_pipelines.ts";
 import { isTextLayer } from "../layers/keras_texts.ts";
 import type { Hdf5Node } from "./hdf5.ts";
 
@@ -95,10 +96,9 @@ export function archiveWeights(node: Hdf5Node | undefined, config: JsonObject): 
   const settings = isObject(config.config) ? config.config : {}, layers = layersOf(config);
   if (layers !== null) {
     return new Map(
-      storedLayers(config, layers).map(([layer, name]): [string, Stored] => {
-        const title = isObject(layer.config) ? layer.config.name : layer.name;
-        return [String(title), archiveWeights(node?.get(`layers/${name}`), layer)];
-      }),
+      storedLayers(config, layers).flatMap(([layer, name]) =>
+        layerWeights(node?.get(`layers/${name}`), layer)
+      ),
     );
   }
   const { layer, cell } = settings;
@@ -112,6 +112,18 @@ export function archiveWeights(node: Hdf5Node | undefined, config: JsonObject): 
     });
   }
   return node ? partWeights(node) : [];
+}
+
+/** Reads the weights of a layer of a model, with its name; those of a pipeline's layers have the names that they have in the model. */
+function layerWeights(node: Hdf5Node | undefined, layer: JsonObject): [string, Stored][] {
+  if (layer.class_name === "Pipeline") {
+    const stored = named(layersOf(layer) ?? []);
+    return pipelineLayers(layer).flatMap((part, i) =>
+      layerWeights(node?.get(`layers/${stored[i][1]}`), part)
+    );
+  }
+  const title = isObject(layer.config) ? layer.config.name : layer.name;
+  return [[String(title), archiveWeights(node, layer)]];
 }
 
 /** Reads the weights of a layer: its own, then those of its parts. */

@@ -13,8 +13,10 @@
  * | `GRU` with `reset_after`, operations as layers         | layers of `@weft/weft/keras`, by names of `Keras…`     |
  */
 import { UnimplementedError, ValueError } from "../../engine/core/errors.ts";
-import { isObject, isOperation, type Json, type JsonObject } from "./keras_json.ts";
+import { dtypeOf, isObject, isOperation, type Json, type JsonObject } from "./keras_json.ts";
 import { withMasks } from "./keras_masks.ts";
+import { withPipelines } from "./keras_pipelines.ts";
+import { withReversed } from "./keras_reversible.ts";
 import { isTextLayer, withKeptTexts } from "./keras_texts.ts";
 
 export { isObject, isOperation, type Json, type JsonObject };
@@ -34,10 +36,9 @@ const OWN = new Set(
   UpSampling1D ZeroPadding1D Cropping1D Resizing MaskedAveragePooling1D Attention AdditiveAttention GroupQueryAttention
   GlobalAveragePooling3D GlobalMaxPooling3D SpatialDropout2D SpatialDropout3D ZeroPadding3D Cropping3D UpSampling3D DepthwiseConv1D
   SeparableConv1D Conv1DTranspose CenterCrop CategoryEncoding Discretization SpectralNormalization ConvLSTM1D ConvLSTM3D
-  HashedCrossing STFTSpectrogram MelSpectrogram AutoContrast RandAugment AugMix MixUp CutMix Equalization Solarization`
-    .split(
-      /\s+/,
-    ),
+  HashedCrossing STFTSpectrogram MelSpectrogram AutoContrast ActivityRegularization ReversibleEmbedding ReversedEmbedding
+  ContrastLimitedAdaptiveHistogramEqualization MaxNumBoundingBoxes RandAugment AugMix MixUp CutMix Equalization
+  Solarization`.split(/\s+/),
 );
 /** Activations with other names, or with a meaning that `tfjs-layers` gives to another function. */
 const ACTIVATIONS: Readonly<Record<string, string>> = {
@@ -189,13 +190,14 @@ class Writer {
     return made(isOwn && "name" in config ? `Keras${name}` : name);
   }
 
-  #model(name: string, config: JsonObject, depth: number): JsonObject {
+  #model(name: string, whole: JsonObject, depth: number): JsonObject {
+    const config = this.#isNew && name !== "Sequential" ? withReversed(whole) : whole;
     const given = Array.isArray(config) ? config : config.layers;
     if (!Array.isArray(given)) throw refuse(`a model of class ${name} has no layers`);
-    const layers = given.map((layer) => {
+    const layers = withPipelines(given.map((layer) => {
       if (!isObject(layer)) throw refuse("a layer is no object");
       return layer;
-    });
+    }));
     if (name === "Sequential") {
       const written = layers.map((layer) => this.object(layer, depth + 1));
       const shape = config.build_input_shape;
@@ -336,13 +338,6 @@ function isText({ class_name: name, config }: JsonObject): boolean {
   if (!isObject(config)) return false;
   return name === "TextVectorization" || name === "StringLookup" && config.invert !== true ||
     name === "Hashing" && typeof config.mask_value !== "number";
-}
-
-function dtypeOf(value: Json): Json {
-  const name = isObject(value) ? (isObject(value.config) ? value.config.name : undefined) : value;
-  if (name === null || name === undefined) return "float32";
-  if (/^u?int/.test(String(name))) return "int32";
-  return name === "bool" || name === "string" || name === "complex64" ? name : "float32";
 }
 
 /** Makes a list of a model's inputs or outputs: of one alone Keras 3 writes no list. */

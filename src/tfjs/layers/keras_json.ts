@@ -21,3 +21,11 @@ export const isOperation = ({ module, class_name: name, config }: JsonObject): b
   OPERATIONS.test(String(module)) ||
   module === undefined && isObject(config) && "name" in config && !BRIEF.test(String(name)) &&
     !["trainable", "layers", "batch_shape", "batch_input_shape"].some((key) => key in config);
+
+/** The dtype of the package for a dtype, or a policy, of Keras: floats are float32, other whole numbers int32. */
+export function dtypeOf(value: Json): Json {
+  const name = isObject(value) ? (isObject(value.config) ? value.config.name : undefined) : value;
+  if (name === null || name === undefined) return "float32";
+  if (/^u?int/.test(String(name))) return "int32";
+  return name === "bool" || name === "string" || name === "complex64" ? name : "float32";
+}

@@ -54,9 +54,11 @@ const NAMES: readonly (readonly [name: string, corrects?: boolean])[] = [
   ["sounds"],
   ["volumes"],
   ["crossings"],
+  ["pipelines"],
+  ["reversible"],
 ];
-/** Models whose vocabularies lie in files of an archive: `.h5` files have none. */
-const ARCHIVES = ["learned", "sentences"];
+/** Models whose vocabularies lie in files of an archive, which `.h5` files have not, and those with weights in pipelines. */
+const ARCHIVES = ["learned", "sentences", "pipelines"];
 
 const at = (file: string): URL => new URL(`fixtures/${file}`, import.meta.url);
 

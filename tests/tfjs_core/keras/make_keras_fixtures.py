@@ -216,6 +216,28 @@ def augmented():
     return keras.Model(x, L.Dense(2)(L.Flatten()(y))), [noise(3, 7, 8, 3)]
 
 
+def pipelines():
+    """Pipelines within a model, twice called, and images whose contrast is equalized."""
+    x = keras.Input((9, 10, 2))
+    y = L.ContrastLimitedAdaptiveHistogramEqualization((-3, 3), clip_limit=3.0, tile_grid_size=(2, 3))(x)
+    known = L.Normalization()
+    known.adapt(noise(20, 9, 10, 2) * 2 + 1)
+    steps = L.Pipeline([known, L.Rescaling(0.5, offset=0.1), L.Pipeline([L.CenterCrop(6, 7), L.AutoContrast((-2, 2))])])
+    z = L.Subtract()([steps(y), steps(x)])
+    z = L.MaxNumBoundingBoxes(4)(z)
+    return keras.Model(x, L.Dense(2)(L.Flatten()(L.Conv2D(2, 3, activation="tanh")(z)))), [noise(3, 9, 10, 2)]
+
+
+def reversible():
+    """Embeddings that also score their words, by the same weights and by others."""
+    x = keras.Input((5,), dtype="int32")
+    tied, apart = L.ReversibleEmbedding(9, 4, logit_soft_cap=2.0), L.ReversibleEmbedding(9, 3, tie_weights=False)
+    y = L.ActivityRegularization()(L.Dense(4, activation="tanh")(tied(x)))
+    scores = tied(y, reverse=True)
+    z = L.Concatenate()([scores, apart(L.Dense(3)(apart(x)), reverse=True)])
+    return keras.Model(x, [tied(L.Dense(4)(L.GlobalAveragePooling1D()(z)), reverse=True)]), [words(3, 5)]
+
+
 def spatial():
     x = keras.Input((7, 8, 3))
     y = L.SpatialDropout2D(0.0)(L.Conv2D(4, 3)(L.CenterCrop(5, 6)(x)))
@@ -392,9 +414,9 @@ def spectral():
     return keras.Model([tokens, x], L.SpectralNormalization(L.Dense(2))(joined)), [words(3, 4), noise(3, 6, 5, 2)]
 
 
-# Files of Keras 2 hold no learned vocabularies.
-ARCHIVES = {"learned", "sentences"}
-MODELS = [mlp, unbuilt, cnn, branches, nested, recurrent, seq2seq, transformer, masked, crossed, activations, operations, normalized, attended, grouped, augmented, spatial, encoded, texts, learned, sentences, adaptive, grouped_convolutions, spectral, sounds, volumes, crossings]
+# Files of Keras 2 hold no learned vocabularies, and the weights of a pipeline's layers without their names.
+ARCHIVES = {"learned", "sentences", "pipelines"}
+MODELS = [mlp, unbuilt, cnn, branches, nested, recurrent, seq2seq, transformer, masked, crossed, activations, operations, normalized, attended, grouped, augmented, spatial, encoded, texts, learned, sentences, adaptive, grouped_convolutions, spectral, sounds, volumes, crossings, pipelines, reversible]
 
 
 def packed(path):

@@ -28,6 +28,7 @@ function numbersIn(
 
 export const DecodeRaw: OpDef = defineOp({
   name: "DecodeRaw",
+  each: true,
   inputs: ["bytes: string"],
   outputs: ["output: out_type"],
   attrs: ATTRS,
@@ -49,6 +50,7 @@ export const DecodeRaw: OpDef = defineOp({
 
 export const DecodePaddedRaw: OpDef = defineOp({
   name: "DecodePaddedRaw",
+  each: true,
   inputs: ["input_bytes: string", "fixed_length: int32"],
   outputs: ["output: out_type"],
   attrs: ATTRS,

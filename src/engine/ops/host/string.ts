@@ -135,6 +135,7 @@ const StringNGrams = defineOp({
 
 const StaticRegexReplace = defineOp({
   name: "StaticRegexReplace",
+  each: true,
   inputs: ["input: string"],
   outputs: ["output: string"],
   attrs: ["pattern: string", "rewrite: string", "replace_global: bool = true"],
@@ -149,6 +150,7 @@ const StaticRegexReplace = defineOp({
 
 const StringToHashBucketFast = defineOp({
   name: "StringToHashBucketFast",
+  each: true,
   inputs: ["input: string"],
   outputs: ["output: int64"],
   attrs: ["num_buckets: int >= 1"],

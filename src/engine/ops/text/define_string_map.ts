@@ -21,6 +21,7 @@ export function defineStringMap(
     inputs,
     outputs: [`output: ${output}`],
     attrs,
+    each: true,
     infer: ([x]) => [x.shape],
     grad: null,
     cpu: ([x, ...others], [out], { attrs }) => {

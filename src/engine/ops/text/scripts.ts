@@ -50,6 +50,7 @@ function scriptOf(code: number): number {
 
 export const UnicodeScript: OpDef = defineOp({
   name: "UnicodeScript",
+  each: true,
   inputs: ["input: int32"],
   outputs: ["output: int32"],
   infer: ([x]) => [x.shape],

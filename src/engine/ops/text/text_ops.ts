@@ -142,6 +142,7 @@ function elementText(x: NdArray, i: number, format: NumberFormat): string {
 
 export const AsString: OpDef = defineOp({
   name: "AsString",
+  each: true,
   inputs: ["input: T"],
   outputs: ["output: string"],
   attrs: [

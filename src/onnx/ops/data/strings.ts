@@ -1,5 +1,6 @@
 /** Ops on texts: joined, matched and normalised. */
-import { regexFullMatch } from "../../../engine/ops/text/strings.ts";
+import { apply1 } from "../../../engine/core/apply.ts";
+import { StaticRegexFullMatch } from "../../../engine/ops/text/text_ops.ts";
 import { NdArray } from "../../../engine/core/nd_array.ts";
 import type { Tensor } from "../../../engine/core/tensor.ts";
 import type { NodeCall } from "../../build/node_call.ts";
@@ -46,7 +47,7 @@ export const STRINGS: readonly OpEntry[] = [
   op(
     "RegexFullMatch",
     20,
-    (n) => regexFullMatch(n.x(0), n.attributes.text("pattern", "")),
+    (n) => apply1(StaticRegexFullMatch, [n.x(0)], { pattern: n.attributes.text("pattern", "") }),
   ),
   op("StringConcat", 20, concat),
   op("StringNormalizer", 10, normalise),
