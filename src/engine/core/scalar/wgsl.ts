@@ -262,8 +262,11 @@ export function wgslConst(
 
 /** Prints a value so that compilers cannot know it before the kernel runs. */
 function keepText(x: string, type: DType, again: boolean): string {
-  if (DTYPES[type].kind !== "float") return x;
-  return `bitcast<f32>(bitcast<u32>(${x}) ${again ? "+" : "^"} p.${ZERO_PARAM})`;
+  const { kind } = DTYPES[type], op = again ? "+" : "^";
+  if (kind === "complex") {
+    return `bitcast<vec2<f32>>(bitcast<vec2<u32>>(${x}) ${op} vec2<u32>(p.${ZERO_PARAM}))`;
+  }
+  return kind === "float" ? `bitcast<f32>(bitcast<u32>(${x}) ${op} p.${ZERO_PARAM})` : x;
 }
 
 function wgslCast(x: string, from: DType, to: DType, use: (helper: string) => string): string {

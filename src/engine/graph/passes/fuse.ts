@@ -6,7 +6,7 @@ import { sameShape } from "../../core/shape.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
 import {
   fusedNode,
-  isPointwise,
+  isElementwise,
   joined,
   literal,
   MAX_BUFFERS,
@@ -42,7 +42,7 @@ export function fuse(ir: IrGraph, target: PassTarget): IrGraph {
   const context: Context = { ...usesOf(ir), groups, target };
   for (let i = ir.nodes.length - 1; i >= 0; i--) {
     const node = ir.nodes[i];
-    if (!isPointwise(node, target) || node.outputs.length !== 1) continue;
+    if (!isElementwise(node, target) || node.outputs.length !== 1) continue;
     const open = groupsToJoin(node, context);
     for (const group of open) join(group, node);
     groups.set(node, open.length > 0 ? open : [groupOf(node)]);
@@ -88,7 +88,7 @@ function isWorthCopies(node: IrNode, groups: readonly Group[], context: Context)
   // A value that is stored anyway saves nothing.
   const stored = large.every((v) =>
     context.held.has(v.node) || new Set(context.readers.get(v.node)).size > 1 ||
-    !(isPointwise(v.node, context.target) || takesEpilogue(v.node))
+    !(isElementwise(v.node, context.target) || takesEpilogue(v.node))
   );
   const further = groups.flatMap((g) => large.filter((v) => !g.inputs.has(v)));
   return stored && further.length <= groups.length;

@@ -9,7 +9,7 @@ import { Clusters, type Joined } from "./clusters.ts";
 import {
   fusedNode,
   inputsOf,
-  isPointwise,
+  isElementwise,
   joined,
   MAX_BUFFERS,
   MAX_WORK,
@@ -25,7 +25,7 @@ const MOST_OPEN = 8;
 /** Returns the graph with neighbouring pointwise ops merged where that saves reads of arrays. */
 export function mergePointwise(ir: IrGraph, target: PassTarget): IrGraph {
   const mergeable = ir.nodes.filter((n) =>
-    isPointwise(n, target) && n.outputs.every((v) => isConcrete(v.shape))
+    isElementwise(n, target) && n.outputs.every((v) => isConcrete(v.shape))
   );
   const known = new Set(mergeable), { readers } = usesOf(ir);
   // Most graphs have no two ops that could be one.

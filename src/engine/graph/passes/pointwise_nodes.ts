@@ -45,7 +45,16 @@ export function mayBeCopied(node: IrNode, copies: number): boolean {
 export function isPointwise(node: IrNode, target: PassTarget): boolean {
   return node.def.meaning.kind === "pointwise" && node.inputs.length < MAX_BUFFERS &&
     mayJoin(node) && node.inputs.every(isSimple) && node.outputs.every(isSimple) &&
-    !(target === "CPU" && mayThrow(node));
+    !expressionsOf(node).complex && !(target === "CPU" && mayThrow(node));
+}
+
+/** True for an op that becomes part of a pointwise kernel: beside {@linkcode isPointwise} one of complex64 on a GPU. */
+export function isElementwise(node: IrNode, target: PassTarget): boolean {
+  const fits = (v: IrValue): boolean => isSimple(v) || v.dtype === "complex64";
+  return isPointwise(node, target) ||
+    target === "GPU" && !node.device.includes("CPU") && node.def.meaning.kind === "pointwise" &&
+      node.inputs.length < MAX_BUFFERS && mayJoin(node) && node.inputs.every(fits) &&
+      node.outputs.every(fits);
 }
 
 /** True where an element may fail on the CPU: the node stays alone, so that the error names it. */
@@ -76,6 +85,18 @@ interface Expressions {
   /** One over the node's inputs for each of its outputs. */
   readonly exprs: readonly Expr[];
   readonly work: number;
+  /** True where numbers on the way are complex. */
+  readonly complex: boolean;
+}
+
+/** True where numbers become complex: conjugates of real ones stay real. */
+function hasComplex(exprs: readonly Expr[]): boolean {
+  const seen = new Set(exprs);
+  for (const { op, dtype, args } of seen) {
+    if (op === "complex" || dtype === "complex64") return true;
+    for (const x of args) seen.add(x);
+  }
+  return false;
 }
 
 /** Expressions by the attributes of nodes, which copies of a node share. */
@@ -86,7 +107,8 @@ function expressionsOf({ def, attrs, inputs }: IrNode): Expressions {
   if (found === undefined || found.def !== def || found.count !== inputs.length) {
     const { exprs: make } = def.meaning as MeaningOf<"pointwise">;
     const exprs = make(inputs.map((_, i) => argument(i)), attrs);
-    expressions.set(attrs, found = { def, count: inputs.length, exprs, work: workOf(exprs) });
+    const own = { exprs, work: workOf(exprs), complex: hasComplex(exprs) };
+    expressions.set(attrs, found = { def, count: inputs.length, ...own });
   }
   return found;
 }
@@ -174,7 +196,8 @@ export function applied(
 ): Expr[] {
   const { exprs } = expressionsOf(node), alone = binaryOf(exprs);
   const kept = operands.map((e, i) => {
-    if (DTYPES[node.inputs[i].dtype].kind !== "float") return e;
+    const { kind } = DTYPES[node.inputs[i].dtype];
+    if (kind !== "float" && kind !== "complex") return e;
     if (operands.indexOf(e) < i) return keep(e, true);
     if (isChoice(e) || alone && isOpaque(alone, e, operands[1 - i])) return e;
     let one = known.get(e);
