@@ -95,6 +95,53 @@ testOnDevices("generators have states that are read, set and shared", async () =
   assertEquals(tf.memory().numTensors, before);
 });
 
+testOnDevices("each run of a session moves the state of a generator on", async () => {
+  const { random } = tf, eager = random.Generator.fromSeed(3), graph = new tf.Graph();
+  const wanted = [0, 1, 2, 3].map(() => eager.normal([2]).arraySync());
+  const { first, second, init } = graph.asDefault(() => {
+    const g = random.Generator.fromSeed(3);
+    const [first, second] = [g.normal([2]), g.normal([2])];
+    return { first, second, init: tf.compat.v1.globalVariablesInitializer() };
+  });
+  await using session = new tf.Session({ graph });
+  await session.run(init);
+  for (const k of [0, 2]) {
+    const found = await session.run([second, first]);
+    assertEquals(found.map((x) => (x as tf.NdArray).toArray()), [wanted[k + 1], wanted[k]]);
+  }
+  await session.run(init);
+  assertEquals((await session.run(first) as tf.NdArray).toArray(), wanted[0]);
+  assertEquals((await session.run(first) as tf.NdArray).toArray(), wanted[1]);
+  eager.dispose();
+});
+
+testOnDevices("draws of a shape below 0 are refused, also where a run finds it", async () => {
+  const { random } = tf, g = random.Generator.fromSeed(1), at = [1, 2];
+  const below = tf.tensor([-1], [1], "int32");
+  const draws: Readonly<Record<string, (shape: Any) => tf.Tensor>> = {
+    uniform: (s) => g.uniform(s),
+    integers: (s) => g.uniform(s, 0, 5, "int32"),
+    normal: (s) => g.normal(s),
+    truncatedNormal: (s) => g.truncatedNormal(s),
+    uniformFullInt: (s) => g.uniformFullInt(s),
+    binomial: (s) => g.binomial(s, [3], [0.5]),
+    statelessUniform: (s) => random.statelessUniform(s, at),
+    statelessGamma: (s) => random.statelessGamma(s, at, 2),
+    randomUniform: (s) => tf.randomUniform(s),
+    zeros: (s) => tf.zeros(s),
+    fill: (s) => tf.fill(s, 3),
+  };
+  for (const [name, draw] of Object.entries(draws)) {
+    const compiled = tf.function((s: tf.Tensor) => draw(s), {
+      inputSignature: [tf.TensorSpec([1], "int32")],
+    });
+    const run = async () => void await (await compiled.async(below) as tf.Tensor).data();
+    await assertRejects(run, Error, "non-negative", `${name} compiled`);
+    await assertRejects(async () => void await draw([-1]).data(), Error, "non-negative", name);
+  }
+  g.dispose();
+});
+
 testOnDevices("shapes of draws may be known at run time", async () => {
   using g = Generator.fromSeed(1);
   const f = tf.function((x: tf.Tensor) => g.normal(tf.shape(x)), {

@@ -19,13 +19,22 @@ export function shapeFromHost(dims: Spec): PartialShape {
   return knownInts(dims) ?? (rank === null ? null : new Array<null>(rank).fill(null));
 }
 
+/** Returns the shape that a host input asks for. Throws `ValueError` for one below 0, which a run may find. */
+export function wantedShape(dims: Spec): PartialShape {
+  const shape = shapeFromHost(dims);
+  if (!shape?.some((d) => d !== null && d < 0)) return shape;
+  throw new ValueError(
+    `Cannot make a tensor of shape [${shape}]: dimensions must be non-negative integers`,
+  );
+}
+
 const Fill = defineOp({
   name: "Fill",
   inputs: ["dims: index_type", "value: T"],
   outputs: ["output: T"],
   attrs: ["T: type", "index_type: index = int32"],
   hostInputs: ["dims"],
-  infer: ([dims]) => [shapeFromHost(dims)],
+  infer: ([dims]) => [wantedShape(dims)],
   grad: { saves: [], vjp: (_, [dy], ctx) => [null, ctx.sumLike(dy, 1)] },
   meaning: { kind: "fill", how: "element" },
   cpu: ([, value], [out]) => fillCpu(out, value),
@@ -39,7 +48,7 @@ const FillNumber = defineOp({
   outputs: ["output: T"],
   attrs: ["T: type", "value: float"],
   hostInputs: ["dims"],
-  infer: ([dims]) => [shapeFromHost(dims)],
+  infer: ([dims]) => [wantedShape(dims)],
   grad: null,
   ...numberKernels(({ value }) => value),
 });

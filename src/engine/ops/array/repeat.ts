@@ -18,7 +18,7 @@ import { plainAxis } from "../../kernels/copy/map.ts";
 import { stack } from "./join.ts";
 import { hostInts, knownInts, literalInts, reshape, setInts } from "./view.ts";
 import { copyKernels } from "./define_copy.ts";
-import { shapeFromHost } from "./fill_ops.ts";
+import { wantedShape } from "./fill_ops.ts";
 import { intVector, shapeOfInput, toIndexInput, toInput, wantRank } from "../input.ts";
 
 const Tile = defineOp({
@@ -70,7 +70,7 @@ const BroadcastTo = defineOp({
   attrs: ["T: type", "Tidx: index = int32"],
   hostInputs: ["shape"],
   infer: ([x, shape]) => {
-    const to = shapeFromHost(shape);
+    const to = wantedShape(shape);
     if (to === null || x.shape === null) return [to];
     const joint: PartialShape = to.length >= x.shape.length ? broadcastShapes(x.shape, to) : null;
     if (joint === null || (isConcrete(to) && !compatible(joint, to))) {

@@ -16,7 +16,7 @@ import {
   truncatedBetweenCpu,
 } from "../../kernels/host/drawing/distributions.ts";
 import type { Philox } from "../../kernels/host/philox.ts";
-import { shapeFromHost } from "../array/fill_ops.ts";
+import { wantedShape } from "../array/fill_ops.ts";
 import { refuse } from "../host/arrays.ts";
 import { add, div, mul, neg, sub } from "../pointwise/arithmetic.ts";
 import { erf, exp, log, log1p } from "../pointwise/exponential.ts";
@@ -92,7 +92,7 @@ export const RandomPoisson: OpDef = defineOp({
   ],
   hostInputs: ["shape"],
   infer: ([shape, rate]) => {
-    const front = shapeFromHost(shape);
+    const front = wantedShape(shape);
     return [front && rate.shape && [...front, ...rate.shape]];
   },
   grad: null,
@@ -119,7 +119,7 @@ export const BinomialOfKey: OpDef = defineOp({
   attrs: ["S: index", "T: {float32, float64}", `dtype: ${NUMBERS}`],
   hostInputs: ["shape"],
   infer: ([shape, , , , counts, probs]) => {
-    const drawn = shapeFromHost(shape);
+    const drawn = wantedShape(shape);
     placesIn(drawn, [counts.shape, probs.shape]);
     return [drawn];
   },

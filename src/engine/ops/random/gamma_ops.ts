@@ -1,7 +1,7 @@
 /** Random ops that draw numbers with a gamma distribution. */
 import { defineOp } from "../../core/op.ts";
 import { gammaCpu } from "../../kernels/host/random.ts";
-import { shapeFromHost } from "../array/fill_ops.ts";
+import { wantedShape } from "../array/fill_ops.ts";
 import { type Draw, drawnShape, SEEDED } from "./ops.ts";
 import { nextSeed } from "./state.ts";
 
@@ -27,7 +27,7 @@ export const GAMMA: Draw = {
     attrs: ["seed: int64 = 0", "seed2: int64 = 0", "S: index", "T: {float16, float32, float64}"],
     hostInputs: ["shape"],
     infer: ([shape, alpha]) => {
-      const front = shapeFromHost(shape);
+      const front = wantedShape(shape);
       return [front && alpha.shape && [...front, ...alpha.shape]];
     },
     grad: null,

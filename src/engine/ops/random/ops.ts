@@ -7,7 +7,7 @@ import type { Tensor } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import type { PartialShape } from "../../core/shape.ts";
 import { drawCpu } from "../../kernels/host/random.ts";
-import { shapeFromHost } from "../array/fill_ops.ts";
+import { wantedShape } from "../array/fill_ops.ts";
 import { drawKey, type SeedSource } from "./state.ts";
 
 const FLOATS = "{float16, bfloat16, float32, float64}";
@@ -20,7 +20,7 @@ export function drawnShape(shape: Spec, seed: Spec): PartialShape {
   if (seed.shape && (seed.shape.length !== 1 || (seed.shape[0] ?? 2) !== 2)) {
     throw new ValueError(`seed must have shape [2], not [${seed.shape}]`);
   }
-  return shapeFromHost(shape);
+  return wantedShape(shape);
 }
 
 /** A stateless op and the stateful one of the same distribution. */

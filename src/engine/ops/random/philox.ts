@@ -6,7 +6,7 @@ import type { NdArray } from "../../core/nd_array.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { keyAndCounter, Philox, philoxInts, philoxReals } from "../../kernels/host/philox.ts";
-import { shapeFromHost } from "../array/fill_ops.ts";
+import { wantedShape } from "../array/fill_ops.ts";
 import { hostInts } from "../array/view.ts";
 import { refuse } from "../host/arrays.ts";
 import { intScalar, toIndexInput, toInput } from "../input.ts";
@@ -58,7 +58,7 @@ function defineDraw(
     outputs: ["output: dtype"],
     attrs: [`dtype: ${dtype}`, "Tshape: index = int32"],
     hostInputs: ["shape"],
-    infer: ([shape]) => [shapeFromHost(shape)],
+    infer: ([shape]) => [wantedShape(shape)],
     grad: null,
     cpu: ([, key, counter, alg, ...more], [out]) => draw(out, philoxOf([key, counter, alg]), more),
   });

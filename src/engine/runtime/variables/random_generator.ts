@@ -9,6 +9,10 @@ import { lookupOp, type OpDef } from "../../core/op.ts";
 import { isConcrete, sizeOf } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
+import { currentGraph, isFuncGraph } from "../../graph/current_graph.ts";
+import type { Graph } from "../../graph/graph.ts";
+import type { Operation } from "../../graph/operation.ts";
+import { controlDependencies } from "../../graph/scopes.ts";
 import { Bitcast } from "../../ops/array/bitcast.ts";
 import { cast } from "../../ops/array/cast.ts";
 import { zerosLike } from "../../ops/array/creation.ts";
@@ -90,6 +94,8 @@ function stateInput(state: TensorLike, fn: string): OpInput {
 export class Generator {
   /** The state: the counter's two words, and the key. */
   readonly state: Variable;
+  /** The latest step in a graph of sessions: there nothing else orders steps, nor makes a fetch of numbers move the state on. */
+  readonly #steps = new WeakMap<Graph, Operation>();
 
   /** Copies a state of three words. Throws `TypeError` and `ValueError` for others. */
   constructor(state: TensorLike) {
@@ -148,12 +154,18 @@ export class Generator {
     if (!isInteger(count.dtype)) {
       throw new TypeError(`Cannot skip ${count.dtype} numbers: wanted a whole number`);
     }
-    const before = identity(this.state);
+    const graph = currentGraph(), isPlain = graph !== null && !isFuncGraph(graph);
+    const last = isPlain ? this.#steps.get(graph) : undefined;
+    const before = controlDependencies(last ? [last] : [], () => identity(this.state));
+    let step: Operation | undefined;
     compose(() => {
-      this.state.assign(apply1(PhiloxSkip, [before, castInput(count, "uint64")]));
+      const next = apply1(PhiloxSkip, [before, castInput(count, "uint64")]);
+      step = this.state.assign(next)?.operation;
       return [];
     });
-    return before;
+    if (!isPlain || step === undefined) return before;
+    this.#steps.set(graph, step);
+    return controlDependencies([step], () => identity(before));
   }
 
   /** Draws from a normal distribution. Throws `TypeError` for dtypes that are no floats. */
