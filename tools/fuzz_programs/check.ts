@@ -97,8 +97,7 @@ async function faultAgainst(program: Program, mode: Mode, want: Results): Promis
       ? null
       : { mode: mode.name, message: `throws ${firstLine(error)}` };
   }
-  const times = mode.isRepeated ? have.length / want.length : 1;
-  const wanted: Results = Array.from({ length: times }, () => want).flat();
+  const wanted: Results = Array.from({ length: mode.times ?? 1 }, () => want).flat();
   const message = difference(wanted, have, toleranceOf(program, mode.like));
   if (message === null || await isUnstable(program, mode, want, message)) return null;
   return { mode: mode.name, message };

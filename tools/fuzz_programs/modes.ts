@@ -15,8 +15,8 @@ export interface Mode {
   readonly name: string;
   /** With which mode it is compared. */
   readonly like: "eager" | "gradient";
-  /** True where it gives the results several times. */
-  readonly isRepeated?: true;
+  /** Times that it gives the results, if not once. */
+  readonly times?: number;
   /** Runs the program; `relative` moves its inputs. */
   run(program: Program, relative?: number): Promise<Results>;
 }
