@@ -1,6 +1,6 @@
 /** The parts of functions of JPEGs that need no codec. */
 import { wantNumber } from "../../core/arguments.ts";
-import type { OpInput } from "../../core/apply.ts";
+import { apply1, type OpInput } from "../../core/apply.ts";
 import { DTYPES, isInteger } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
@@ -13,13 +13,14 @@ import { asTensor, castInput, intVector, toIndexInput, toInput } from "../input.
 import { equal } from "../pointwise/compare.ts";
 import { statelessUniformInt } from "../random/namespace.ts";
 import { randomUniformInt } from "../random/random.ts";
-import { substr } from "../text/strings.ts";
+import { Substr } from "../text/text_parts.ts";
 
 const START = new NdArray("string", [], [Uint8Array.of(0xff, 0xd8, 0xff)]);
+const [FROM, COUNT] = [0, 3].map((n) => new NdArray("int32", [], Int32Array.of(n)));
 
 /** True where bytes begin as those of a JPEG do. */
 export function startsAsJpeg(contents: OpInput): Tensor {
-  return equal(substr(asTensor(contents), 0, 3), START);
+  return equal(apply1(Substr, [asTensor(contents), FROM, COUNT], { unit: "BYTE" }), START);
 }
 
 /** Returns the part of an image that a window, its top, left, height and width, shows. */
