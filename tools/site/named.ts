@@ -13,7 +13,7 @@ import { ALL_KERNELS, lastingModules } from "../package/module_tree.ts";
 interface NamedOptions {
   /** Modules that the page never loads later: their parts would be put into the page. */
   readonly never?: RegExp;
-  /** Modules that define ops which the page does without, unless it imports them. Default: none. */
+  /** Modules that define ops which the page does without, unless it imports their names. Default: none. */
   readonly without?: RegExp;
   /** True: of ops that only files have it knows those of its own model, which others define. Default false. */
   readonly ownFiles?: boolean;
@@ -43,7 +43,7 @@ export const named = (
       const isTable = module === ALL_KERNELS;
       return {
         path: isTable ? full.replace("all_kernels", "lazy_kernels") : full,
-        sideEffects: isTable || effects.has(module),
+        sideEffects: isTable || effects.has(module) && !without.test(module),
       };
     });
     if (ownFiles) {
