@@ -84,7 +84,10 @@ export const MATRICES: readonly Template[] = [
     "x:matrices",
     `tf.linalg.diagPart(${SQUARE}, { k: [#int(-1,0), #int(0,1)], align: "#pick(LEFT_RIGHT|RIGHT_LEFT|LEFT_LEFT)" })`,
   ],
-  ["x:matrices", "tf.linalg.diag($x, { k: #pick([-1, 0]|[0, 1]), numRows: $x.shape.at(-1) })"],
+  [
+    "x:matrices",
+    "((w) => tf.linalg.diag(w, { k: #pick([-1, 0]|[0, 1]), numRows: w.shape.at(-1) }))(tf.concat([$x, $x], -1))",
+  ],
   ["x:rows", "tf.linalg.diag($x, { k: #int(-1,1) })"],
   ["x:matrices", "((v) => tf.linalg.cross(v, tf.reverse(v, [-1])))(tf.gather($x, [0, 0, 0], -1))"],
   ["x:matrices", `((r) => tf.matMul(r, r))(tf.linalg.sqrtm(${POSITIVE})) ≡ ${POSITIVE}`],
