@@ -2,13 +2,14 @@
  * `deno task ok`: everything that a change must pass, cheapest first. It goes on after a failure,
  * so that one run tells all.
  *
- * `deno task ok lint check` runs those steps, `deno task ok --skip=test` all but that one.
+ * `deno task ok lint check` runs those steps, `deno task ok --skip=test` all but that one, `--jobs=2` two at a time: most of them keep one
+ * processor busy. What a step writes then comes when it ends.
  *
  * @module
  */
 
 import { parseArgs } from "node:util";
-import { run } from "./command.ts";
+import { capture, run } from "./command.ts";
 import { EXAMPLES, writeExamples } from "./doc_test.ts";
 import { prepareWebGpu } from "./environment.ts";
 import { enterRoot, entryPoints, exists } from "./files.ts";
@@ -58,12 +59,22 @@ function allSteps(imports: ImportSource): Step[] {
   ];
 }
 
+/** The command line. */
+interface Chosen {
+  readonly steps: readonly Step[];
+  /** Steps that run at a time. */
+  readonly jobs: number;
+}
+
 /** The steps that the command line asks for, or null when it names one that is not there. */
-function chosenSteps(steps: readonly Step[], args: string[]): Step[] | null {
+function chosenSteps(steps: readonly Step[], args: string[]): Chosen | null {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
-    options: { skip: { type: "string", multiple: true, default: [] } },
+    options: {
+      skip: { type: "string", multiple: true, default: [] },
+      jobs: { type: "string", default: "1" },
+    },
   });
   const unknown = [...positionals, ...values.skip].filter((name) =>
     !steps.some((step) => step.name === name)
@@ -72,9 +83,22 @@ function chosenSteps(steps: readonly Step[], args: string[]): Step[] | null {
     console.error(`Cannot find the step "${unknown[0]}": there are ${steps.map((s) => s.name)}`);
     return null;
   }
-  return steps.filter(({ name, isPart = false }) =>
+  const chosen = steps.filter(({ name, isPart = false }) =>
     !values.skip.includes(name) && (positionals.length === 0 ? !isPart : positionals.includes(name))
   );
+  return { steps: chosen, jobs: Math.max(1, Number(values.jobs)) };
+}
+
+/** Runs a step; true where it passes. */
+async function passes({ name, args }: Step, isAlone: boolean): Promise<boolean> {
+  const title = `\n== ${name}: deno ${args.join(" ")}`;
+  if (isAlone) {
+    console.log(title);
+    return (await run(Deno.execPath(), args)).code === 0;
+  }
+  const { code, stdout, stderr } = await capture(Deno.execPath(), args);
+  console.log(`${title}\n${stdout}${stderr}`);
+  return code === 0;
 }
 
 async function main(args: string[]): Promise<number> {
@@ -82,19 +106,20 @@ async function main(args: string[]): Promise<number> {
   prepareWebGpu();
   await writeExamples();
   const imports = await chooseImports();
-  const steps = chosenSteps(allSteps(imports), args);
-  if (steps === null) return 2;
+  const chosen = chosenSteps(allSteps(imports), args);
+  if (chosen === null) return 2;
 
-  const results: string[] = [];
+  const { steps, jobs } = chosen, results: string[] = [], waiting = steps.entries();
   let failures = 0;
-  for (const { name, args } of steps) {
-    console.log(`\n== ${name}: deno ${args.join(" ")}`);
-    const start = performance.now();
-    const { code } = await run(Deno.execPath(), args);
-    const seconds = ((performance.now() - start) / 1000).toFixed(1);
-    results.push(`${code === 0 ? "ok    " : "FAILED"} ${name} (${seconds} s)`);
-    if (code !== 0) failures++;
-  }
+  const work = async (): Promise<void> => {
+    for (const [i, step] of waiting) {
+      const start = performance.now(), isPassed = await passes(step, jobs === 1);
+      const seconds = ((performance.now() - start) / 1000).toFixed(1);
+      results[i] = `${isPassed ? "ok    " : "FAILED"} ${step.name} (${seconds} s)`;
+      if (!isPassed) failures++;
+    }
+  };
+  await Promise.all(Array.from({ length: jobs }, work));
   console.log(`\n${results.join("\n")}`);
   return failures === 0 ? 0 : 1;
 }
