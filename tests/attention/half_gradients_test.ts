@@ -192,9 +192,13 @@ async function near(
 /** Results in float64 of what the halves are. */
 function exact(own: Case, inputs: readonly tf.Tensor[]): Float64Array[] {
   return tf.device("/CPU:0", () => {
-    const [q, k, v, mask] = inputs.map((x) => tf.tensor(Float64Array.from(x.dataSync()), x.shape));
+    const [q, k, v, mask] = inputs.map((x) =>
+      tf.tensor(Float64Array.from(x.dataSync() as Float32Array), x.shape)
+    );
     const factors = tf.tensor(Float64Array.from(factorsOf(own).dataSync()), factorsOf(own).shape);
-    return withGradients(own, factors)(q, k, v, mask).map((x) => x.dataSync() as Float64Array);
+    return withGradients(own, factors)(q, k, v, mask).map((x) =>
+      x.dataSync() as unknown as Float64Array
+    );
   });
 }
 

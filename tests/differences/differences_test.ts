@@ -209,7 +209,7 @@ const EXAMPLES_ALONE = [
   ],
   ...["power-gradient", "cumprod-gradient", "flat-gradient", "nan-rank", "softmax-nan"],
   ...["moments-second", "entropy-second", "resize-second", "crop-edge", "stitch-gradient"],
-  "saturate",
+  ...["saturate", "learned-sampler", "unicode-script"],
 ];
 
 /** A way to compute a case. */

@@ -186,8 +186,8 @@ export function randomUniformInt(
 }
 
 /**
- * Numbers with a gamma distribution of shape `alpha` and rate `beta`; rounded for int32. Drawn on the host.
- * Throws `TypeError` for other dtypes. TensorFlow op `RandomGamma`.
+ * Numbers with a gamma distribution of shape `alpha` and rate `beta`; rounded for int32. Drawn on the host. Of a tensor `alpha` there are
+ * numbers of `shape` for each element: its extents come last. Throws `TypeError` for other dtypes. TensorFlow op `RandomGamma`.
  *
  * @example
  * ```ts
@@ -198,7 +198,7 @@ export function randomUniformInt(
  */
 export function randomGamma(
   shape: TensorLike,
-  alpha: number,
+  alpha: TensorLike,
   beta: number | null = 1,
   dtype: DType | null = "float32",
   seed?: Seed | null,
