@@ -275,3 +275,24 @@ Deno.test({
     }
   },
 });
+
+/** Shapes, and what TensorFlow's kernel makes of them. */
+const BESIDE_ZERO: readonly (readonly [number[], number[], number[]])[] = [
+  [[2, 3, 0], [-1, 0], [6, 0]],
+  [[0], [-1, 0], [1, 0]],
+  [[2, 3, 0], [-1, 3, 0], [2, 3, 0]],
+  [[2, 3, 0], [0, -1], [0, 6]],
+  [[2, 3, 0], [4, -1, 0], [4, 1, 0]],
+  [[2, 3, 0], [5, -1], [5, 0]],
+  [[2, 3, 0], [-1], [0]],
+];
+
+testOnDevices("reshape() finds the missing dimension beside one of 0", () => {
+  for (const [from, to, wanted] of BESIDE_ZERO) {
+    const x = tf.zeros(from), unknown = tf.TensorSpec(from.map(() => null), "float32");
+    const compiled = tf.function((x: tf.Tensor) => tf.reshape(x, to), {
+      inputSignature: [unknown],
+    });
+    assertEquals([tf.reshape(x, to), compiled(x)].map((y) => y.shape), [wanted, wanted]);
+  }
+});

@@ -89,7 +89,15 @@ function reshapeTo(
       } (${rest} elements): size mismatch`,
     );
   }
-  return dims.map((d) => (d === -1 ? (rest === 0 ? 0 : size / rest) : d));
+  if (wild < 0) return dims;
+  // Beside a dimension of 0, those above it tell the missing one, as in TensorFlow's kernel.
+  const [has, of] = rest === 0 ? [from, dims].map(aboveZero) : [size, rest];
+  return dims.with(wild, Math.floor(has / of));
+}
+
+/** The product of the dimensions above 0. */
+function aboveZero(shape: readonly number[]): number {
+  return shape.reduce((n, d) => d > 0 ? n * d : n, 1);
 }
 
 /** Inserts an axis into a shape, at this place of the result. */

@@ -129,7 +129,7 @@ export function stackDynamicPartitions(
       );
     }
     const inner = slice(shape(x), [outer.length]), flat = reshape(cast(at, "int32"), [-1]);
-    const order = argsort(flat), rows = reshape(x, concat([shape(flat), inner]));
+    const order = argsort(flat), rows = reshape(x, concat([intVector([-1]), inner]));
     return RaggedTensor.fromRowSplits(
       gather(rows, order),
       segmentIdsToRowSplits(gather(flat, order), numPartitions),

@@ -112,13 +112,7 @@ export class RaggedTensor extends CompositeTensor {
     return compose(() => {
       const shape = shapeOf(x), rows = at(shape, 0), columns = at(shape, 1);
       const whole = RaggedTensor.fromRowSplits(
-        // Rows of no elements do not tell how many they are.
-        reshape(
-          x,
-          isConcrete(tail) && !tail.includes(0)
-            ? [-1, ...tail]
-            : concat([reshape(mul(rows, columns), [1]), slice(shape, [2])]),
-        ),
+        reshape(x, isConcrete(tail) ? [-1, ...tail] : concat([[-1], slice(shape, [2])])),
         mul(range(0, add(rows, 1), 1, "int32"), columns),
       );
       if (padding === undefined) return whole;

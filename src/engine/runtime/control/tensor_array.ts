@@ -202,9 +202,9 @@ export class TensorArray {
     const shape = this.elementShape;
     if (shape?.length === 0) throw new ValueError("Cannot concat a TensorArray of scalars");
     return tidy(() => {
-      const dims = shapeOp(this.flow), outer = prod(stridedSlice(dims, [0], [2]), 0, true);
+      const dims = shapeOp(this.flow);
       const rest = isConcrete(shape) ? intVector(shape.slice(1)) : stridedSlice(dims, [2], [MAX]);
-      return reshape(this.flow, concat([outer, rest]));
+      return reshape(this.flow, concat([intVector([-1]), rest]));
     });
   }
 

@@ -6,7 +6,6 @@ import { cast } from "../../../engine/ops/array/cast.ts";
 import { zerosLike } from "../../../engine/ops/array/creation.ts";
 import { add, sub } from "../../../engine/ops/pointwise/arithmetic.ts";
 import { maximum } from "../../../engine/ops/pointwise/select.ts";
-import { prod } from "../../../engine/ops/reduce/prod.ts";
 import { max } from "../../../engine/ops/reduce/reduce.ts";
 import { asDType } from "../../../engine/core/dtype.ts";
 import type { Tensor } from "../../../engine/core/tensor.ts";
@@ -79,7 +78,7 @@ export function stackedRows(rows: Tensor, row: Tensor): Tensor {
 /** Joins rows along their first axis. */
 function joined(rows: Tensor): Tensor {
   const dims = shape(rows);
-  return reshape(rows, concat([prod(slice(dims, [0], [2]), 0, true), slice(dims, [2], [-1])]));
+  return reshape(rows, concat([intVector([-1]), slice(dims, [2], [-1])]));
 }
 
 /** Returns the extent of each row. */
