@@ -11,6 +11,7 @@ import { cpuDevice } from "../../src/engine/runtime/devices/devices.ts";
 import { difference } from "../../src/library/testing/compare.ts";
 import { problemOf, runCpuKernel, runEagerly } from "../../src/library/testing/run_op.ts";
 import { gpuVariants } from "../../src/engine/devices/webgpu/kernel_table.ts";
+import "./gpu_kernels.ts";
 import { effort, THOROUGH } from "../effort.ts";
 import { compareVariants, testOnGpu } from "./force_variant.ts";
 import { Draw } from "./random_problems.ts";
