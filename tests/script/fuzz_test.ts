@@ -6,7 +6,7 @@ import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
 import { effort } from "../effort.ts";
-import { type Any, open, totals } from "./helpers.ts";
+import { type Any, open, settled, totals } from "./helpers.ts";
 
 type T = tf.Tensor;
 
@@ -136,7 +136,8 @@ testOnDevices(
     }
     assert(Object.values(counts).every((n) => n > BATCHES / 2), JSON.stringify(counts));
     assertEquals([...inFlight].filter((signal) => !signal.aborted), []);
-    await new Promise((r) => setTimeout(r));
+    // Reads of runs that were given up may still be under way.
+    await settled(() => totals().numTensors <= before.numTensors);
     assertEquals(totals(), before);
     await g.sess.close();
   },
@@ -190,6 +191,7 @@ testOnDevices(
       gates.splice(0).forEach((open) => open());
       await new Promise((r) => setTimeout(r));
     }
+    await settled(() => totals().numTensors <= before.numTensors);
     assertEquals(totals(), before);
   },
 );
