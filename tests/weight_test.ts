@@ -30,8 +30,8 @@ const ALL_CPU = [
 
 const PAGE: Readonly<Record<string, Limits>> = {
   add: { first: 44, whole: 89, loads: ["vectors"] },
-  mlp: { first: 91, whole: 134, loads: ["vectors"] },
-  mlp_webgpu: { first: 91, whole: 155, loads: ["adapter", "webgpu_device"] },
+  mlp: { first: 92, whole: 134, loads: ["vectors"] },
+  mlp_webgpu: { first: 92, whole: 155, loads: ["adapter", "webgpu_device"] },
   ort: { first: 265, whole: 308, loads: ["vectors"] },
   ort_webgpu: { first: 265, whole: 363, loads: ["adapter", "webgpu_device", "window_kernels"] },
   all: { first: 339, whole: 431, loads: ALL_CPU },

@@ -91,14 +91,11 @@ function reshapeTo(
   }
   if (wild < 0) return dims;
   // Beside a dimension of 0, those above it tell the missing one, as in TensorFlow's kernel.
-  const [has, of] = rest === 0 ? [from, dims].map(aboveZero) : [size, rest];
-  return dims.with(wild, Math.floor(has / of));
+  return dims.with(wild, rest > 0 ? size / rest : Math.floor(aboveZero(from) / aboveZero(dims)));
 }
 
 /** The product of the dimensions above 0. */
-function aboveZero(shape: readonly number[]): number {
-  return shape.reduce((n, d) => d > 0 ? n * d : n, 1);
-}
+const aboveZero = (shape: readonly number[]): number => sizeOf(shape.filter((d) => d > 0));
 
 /** Inserts an axis into a shape, at this place of the result. */
 export function withAxis(
