@@ -83,10 +83,15 @@ function chosenSteps(steps: readonly Step[], args: string[]): Chosen | null {
     console.error(`Cannot find the step "${unknown[0]}": there are ${steps.map((s) => s.name)}`);
     return null;
   }
+  const jobs = Number(values.jobs);
+  if (!(jobs >= 1)) {
+    console.error(`Cannot run "${values.jobs}" steps at a time: wanted a number above 0`);
+    return null;
+  }
   const chosen = steps.filter(({ name, isPart = false }) =>
     !values.skip.includes(name) && (positionals.length === 0 ? !isPart : positionals.includes(name))
   );
-  return { steps: chosen, jobs: Math.max(1, Number(values.jobs)) };
+  return { steps: chosen, jobs: Math.floor(jobs) };
 }
 
 /** Runs a step; true where it passes. */

@@ -6,6 +6,7 @@ import * as tf from "@weft/weft";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import { RunContext, RunLimit } from "../../src/engine/runtime/run/run_context.ts";
+import { wholePass } from "../../src/library/data/iterator.ts";
 import { testOnDevices } from "../devices.ts";
 import { assertFlat, assertFlatLater, open } from "../script/helpers.ts";
 
@@ -316,23 +317,41 @@ Deno.test("a limit reads the clock after a body, however many short turns came b
   assertEquals(limit.due()?.message, "The run was cancelled");
 });
 
-Deno.test("a run gives the event loop a turn after 20 ms, and then every 10 ms", async () => {
-  const clock = { now: 1000 };
-  using _ = stub(performance, "now", () => clock.now);
-  const limit = RunLimit.of({ signal: new AbortController().signal })!;
-  const after = (ms: number): Promise<void> | null => {
-    clock.now += ms;
-    limit.look();
-    limit.due();
-    return limit.pause();
-  };
-  assertEquals(after(19), null);
-  await after(1)!;
-  for (let turn = 0; turn < 3; turn++) {
-    assertEquals(after(9), null);
-    await after(1)!;
-  }
-});
+const TURNS: Readonly<Record<string, [(signal: AbortSignal) => RunLimit, number, number]>> = {
+  "a run gives the event loop a turn after 20 ms, and then every 10 ms": [
+    (signal) => RunLimit.of({ signal })!,
+    20,
+    10,
+  ],
+  "a pass over a dataset that no server makes gives the event loop a turn every 50 ms": [
+    (signal) => wholePass(signal).limit!,
+    50,
+    50,
+  ],
+  "a server's pass over a dataset gives turns as a run does": [
+    (signal) => wholePass(signal, { isServed: true }).limit!,
+    20,
+    10,
+  ],
+};
+
+for (const [name, [limitOf, first, next]] of Object.entries(TURNS)) {
+  Deno.test(name, async () => {
+    const clock = { now: 1000 };
+    using _ = stub(performance, "now", () => clock.now);
+    const limit = limitOf(new AbortController().signal);
+    const after = (ms: number): Promise<void> | null => {
+      clock.now += ms;
+      limit.look();
+      limit.due();
+      return limit.pause();
+    };
+    for (const ms of [first, next, next, next]) {
+      assertEquals(after(ms - 1), null);
+      await after(1)!;
+    }
+  });
+}
 
 Deno.test("a run that was ended tells those who ask later at once, and each once", () => {
   const context = new RunContext(), told: unknown[] = [];

@@ -71,7 +71,8 @@ class Reads implements Recorder {
  * Makes a function of the same results whose gradient calls `f` again, in place of values kept from the first call: a chain of n
  * equal parts, cut into √n such functions, needs memory in proportion to √n. Gradients flow to the arguments, to variables and to tensors
  * that `f` reads from around it; `f` is called with the same arguments, and must give the same results: numbers that it draws without a
- * seed of `tf.random.stateless…` are others then, and the gradient is theirs. Arguments and results are tensors, results in any nest. Follows TensorFlow `tf.recompute_grad`, JAX `checkpoint`. Throws `TypeError` for other arguments.
+ * seed of `tf.random.stateless…` are others then, and the gradient is theirs. Arguments and results are tensors, results in any nest.
+ * Follows TensorFlow `tf.recompute_grad`, JAX `checkpoint`. Throws `TypeError` for other arguments.
  *
  * @example
  * ```ts

@@ -12,15 +12,18 @@ interface Given {
   readonly attrs: Attrs;
 }
 
-/**
- * Returns inputs and attributes of an op in float32 instead of float16 and bfloat16. Null for an op that takes no such
- * floats or lacks float32, that draws random numbers, or that takes every dtype: such an op only moves elements.
- */
-export function inFloat32(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): Given | null {
-  if (def.stateful) return null;
-  const types = def.signature.attrDefs.filter(({ name, type, allowed }) =>
+/** Attributes of an op that are float16 or bfloat16 here, and could be float32; none where it draws random numbers or only moves elements. */
+export function shortTypes(def: OpDef, attrs: Attrs): string[] {
+  if (def.stateful) return [];
+  // An op that takes every dtype lists none.
+  return def.signature.attrDefs.filter(({ name, type, allowed }) =>
     type === "type" && isShort(attrs[name]) && allowed?.includes("float32")
   ).map((a) => a.name);
+}
+
+/** Returns inputs and attributes of an op in float32 instead of its {@linkcode shortTypes}; null where there are none. */
+export function inFloat32(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): Given | null {
+  const types = shortTypes(def, attrs);
   if (types.length === 0) return null;
   const wide = { ...attrs, ...Object.fromEntries(types.map((name) => [name, "float32"])) };
   const given = inputs.map((x, i) => {

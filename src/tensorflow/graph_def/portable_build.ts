@@ -4,7 +4,7 @@ import type { DType } from "../../engine/core/dtype.ts";
 import { argOfInput, type Attrs, lookupOp, type OpDef } from "../../engine/core/op.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
-import { inFloat32 } from "../../engine/ops/through_float32.ts";
+import { inFloat32, shortTypes } from "../../engine/ops/through_float32.ts";
 import type { PartialShape } from "../../engine/core/shape.ts";
 import { withScope } from "../../engine/core/scope_context.ts";
 import { Graph } from "../../engine/graph/graph.ts";
@@ -32,20 +32,15 @@ export function partsOf(op: Operation): Replacement {
   return buildParts(whole, PARTS[op.type] ?? def.expand!);
 }
 
-/** Floats of 16 bits. */
-const SHORT: readonly DType[] = ["float16", "bfloat16"];
-
 type Expansion = NonNullable<OpDef["expand"]>;
 
 /** Builds the parts of an op by an expansion. Several parts compute floats of 16 bits in float32, as the op rounds once. */
 export function buildParts(op: WholeOp, expansion: Expansion): Replacement {
   const parts = build(op, expansion);
-  if (parts.operations.length < 2 || !op.inputs.some((x) => SHORT.includes(x.dtype))) return parts;
+  if (parts.operations.length < 2 || shortTypes(op.def, op.attrs).length === 0) return parts;
   return build(op, (given, attrs) => {
-    const wide = inFloat32(op.def, given, attrs);
-    return wide === null
-      ? expansion(given, attrs)
-      : expansion(wide.inputs, wide.attrs).map((t, i) => cast(t, parts.outputs[i].dtype));
+    const wide = inFloat32(op.def, given, attrs)!;
+    return expansion(wide.inputs, wide.attrs).map((t, i) => cast(t, parts.outputs[i].dtype));
   });
 }
 
