@@ -1,6 +1,6 @@
 /** The tools that other tests rely on: what they read out of other programs' words. */
 
-import { assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { affected, opsDefined } from "../tools/affected.ts";
 import { changes } from "../tools/dev/changes.ts";
 import { capture } from "../tools/command.ts";
@@ -8,6 +8,7 @@ import { generate as generateModules } from "../tools/modules.ts";
 import { documentsOf, importersOf } from "../tools/dev/nearest.ts";
 import { generate } from "../tools/shaders.ts";
 import { list } from "../tools/files.ts";
+import { testsOfDay, THOROUGH } from "../tools/structure/test_days.ts";
 import { groupTests } from "../tools/structure/test_groups.ts";
 import { TestOutput } from "../tools/test_output.ts";
 
@@ -188,7 +189,7 @@ Deno.test("deno task kernel prints and times the kernels of a call", async () =>
 });
 
 Deno.test("groupTests() takes each file of tests once, and at most ten of a folder together", () => {
-  const { groups, alone } = groupTests("tests");
+  const { groups, alone } = groupTests(list("tests", "_test.ts"));
   const files = [...groups.flatMap((group) => group.files), ...alone];
   assertEquals(files.toSorted(), list("tests", "_test.ts"));
   for (const { name, files } of groups) {
@@ -196,4 +197,32 @@ Deno.test("groupTests() takes each file of tests once, and at most ten of a fold
     assertEquals([folders.size, files.length <= 10], [1, true], name);
   }
   assertEquals(alone.includes("tests/display/display_test.ts"), true);
+});
+
+Deno.test("testsOfDay() takes each file once a day, and each test of an adapter on one of two days", () => {
+  const all = list("tests", "_test.ts");
+  const names = [
+    "adds",
+    "adds [cpu]",
+    "adds [webgpu]",
+    "adds a [webgpu]",
+    "a b [chromium, webgpu]",
+  ];
+  const onSwiftShader = new Set<string>(), thorough = new Set<string>();
+  const turns = new Map(names.map((name) => [name, 0]));
+  for (let day = 20_000; day < 20_010; day++) {
+    const of = testsOfDay(day);
+    assertEquals([...of.usual, ...of.thorough, ...of.swiftshader].toSorted(), all);
+    for (const file of of.swiftshader) onSwiftShader.add(file);
+    for (const file of of.thorough) thorough.add(file);
+    const filter = new RegExp(of.filter.slice(1, -1));
+    for (const name of names) if (filter.test(name)) turns.set(name, turns.get(name)! + 1);
+  }
+  assertEquals([...turns.values()], [10, 10, 5, 5, 5]);
+  const inFolders = all.filter((file) => file.split("/").length > 2);
+  assertEquals(
+    [...onSwiftShader.union(thorough)].filter((file) => inFolders.includes(file)).toSorted(),
+    inFolders,
+  );
+  for (const part of THOROUGH.flat()) assert(all.some((file) => file.startsWith(part)), part);
 });

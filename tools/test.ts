@@ -2,7 +2,8 @@
  * `deno task test`: runs the tests on every device this machine has, some files of them at a time.
  *
  * `--thorough` tries all that tests can try (see tests/effort.ts), `--serial` runs one file after the
- * other, `--swiftshader` takes the adapter that comes with Chromium; other arguments go to `deno test` (files, `--filter`…). It needs nothing but Deno: where
+ * other, `--swiftshader` takes the adapter that comes with Chromium, `--day` runs what CI runs on this day (structure/test_days.ts);
+ * other arguments go to `deno test` (files, `--filter`…). It needs nothing but Deno: where
  * JSR cannot be reached the assertions come from tests/npm_only, where there is no WebGPU adapter a
  * software one is installed if the system lets us, and what then still cannot run is listed.
  *
@@ -16,8 +17,9 @@
 
 import { chooseSwiftShader, describeAdapter, findOrInstallAdapter } from "./adapter.ts";
 import { prepareWebGpu } from "./environment.ts";
-import { enterRoot, exists } from "./files.ts";
+import { enterRoot, exists, list } from "./files.ts";
 import { chooseImports } from "./jsr.ts";
+import { testsOfDay } from "./structure/test_days.ts";
 import { writeTestGroups } from "./structure/test_groups.ts";
 import { type SkippedTest, TestOutput } from "./test_output.ts";
 
@@ -25,7 +27,7 @@ import { type SkippedTest, TestOutput } from "./test_output.ts";
 const WEBGPU_MARK = "[webgpu]";
 
 /** Flags of this task, which `deno test` does not get. */
-const OWN_FLAGS = ["--thorough", "--serial", "--swiftshader"];
+const OWN_FLAGS = ["--thorough", "--serial", "--swiftshader", "--day"];
 
 // Types are checked by `deno task ok`; here they would cost more than the tests.
 // Room for short-lived objects, of which tests have more than programs, saves a tenth of the time.
@@ -34,11 +36,53 @@ const TEST_FLAGS = ["test", "--allow-all", "--no-check", "--v8-flags=--min-semi-
 /** Files that run at a time, where there are so many processors: each has WebGPU devices and threads of its own. */
 const MOST_JOBS = 4;
 
+const DAY_MS = 86_400_000;
+
+/** A run of `deno test`. */
+interface Run {
+  /** Arguments behind those that every run has. */
+  readonly args: readonly string[];
+  /** Files of tests that are grouped, null where the arguments name the files. */
+  readonly tests: readonly string[] | null;
+  readonly isThorough: boolean;
+  readonly isSerial: boolean;
+  readonly onSwiftShader: boolean;
+}
+
 async function main(given: string[]): Promise<number> {
-  const args = given.filter((arg) => !OWN_FLAGS.includes(arg));
   enterRoot();
   prepareWebGpu();
-  if (given.includes("--swiftshader")) chooseSwiftShader();
+  let code = 0;
+  for (const run of runsOf(given)) code = await runTests(run) || code;
+  return code;
+}
+
+/** The runs that the arguments ask for. */
+function runsOf(given: readonly string[]): Run[] {
+  const args = given.filter((arg) => !OWN_FLAGS.includes(arg));
+  const tests = namesFiles(args) ? null : list("tests", "_test.ts");
+  const run: Run = {
+    args,
+    tests,
+    isThorough: given.includes("--thorough"),
+    isSerial: given.includes("--serial"),
+    onSwiftShader: given.includes("--swiftshader"),
+  };
+  if (!given.includes("--day")) return [run];
+  if (tests === null) throw new Error("--day runs the files of the day: name no files");
+  const day = testsOfDay(Math.floor(Date.now() / DAY_MS));
+  // SwiftShader comes last: a process keeps the adapter that it once chose.
+  return [
+    { ...run, tests: day.usual, args: [...args, `--filter=${day.filter}`] },
+    { ...run, tests: day.thorough, isThorough: true },
+    { ...run, tests: day.swiftshader, onSwiftShader: true },
+  ];
+}
+
+async function runTests(
+  { args, tests, isThorough, isSerial, onSwiftShader }: Run,
+): Promise<number> {
+  if (onSwiftShader) chooseSwiftShader();
   const adapter = await findOrInstallAdapter(console.log);
   const imports = await chooseImports();
   console.log(`WebGPU: ${adapter ? describeAdapter(adapter) : "no adapter"}`);
@@ -48,15 +92,15 @@ async function main(given: string[]): Promise<number> {
   const command = new Deno.Command(Deno.execPath(), {
     args: [
       ...TEST_FLAGS,
-      ...given.includes("--serial") ? [] : ["--parallel"],
+      ...isSerial ? [] : ["--parallel"],
       ...imports.args,
       ...args,
-      ...namesFiles(args) ? [] : await writeTestGroups("tests", built),
+      ...tests === null ? [] : await writeTestGroups(tests, built),
     ],
     env: {
       WEFT_TEST_BUILT: built,
       WEFT_TEST_WEBGPU: adapter ? "1" : "0",
-      ...(given.includes("--thorough") ? { WEFT_TEST_EFFORT: "thorough" } : {}),
+      ...(isThorough ? { WEFT_TEST_EFFORT: "thorough" } : {}),
       DENO_JOBS: Deno.env.get("DENO_JOBS") ??
         String(Math.min(MOST_JOBS, navigator.hardwareConcurrency)),
       // Each pass over a graph is checked.
@@ -87,7 +131,7 @@ async function main(given: string[]): Promise<number> {
 }
 
 /** True where the arguments name what is to run: files then run each by itself. */
-function namesFiles(args: string[]): boolean {
+function namesFiles(args: readonly string[]): boolean {
   const given = args[0] === "--" ? args.slice(1) : args;
   const isFile = (arg: string, i: number) =>
     !arg.startsWith("-") && given[i - 1] !== "--filter" && (exists(arg) || /\*|\.ts$/.test(arg));

@@ -173,6 +173,26 @@ testOnDevices("eigenvectors of three diagonals give the matrix again", async () 
   assertAlmostEquals(im[2][1], -5, 1e-4);
 });
 
+testOnDevices("eigenvalues of three diagonals have gradients, those of one row too", async () => {
+  using _s = tf.scope();
+  const slopes = (a: tf.Tensor, b: tf.Tensor) =>
+    tf.grads((a, b) => tf.sum(tf.square(tf.linalg.eighTridiagonal(a, b) as tf.Tensor)))([a, b]);
+  const inputSignature = [new tf.TensorSpec([null]), new tf.TensorSpec([null])];
+  const compiled = tf.function(slopes, { inputSignature });
+  for (const n of [1, 2, 3]) {
+    const a = tf.tensor([1, 2, 3].slice(0, n)), b = tf.tensor([0.5, 0.25].slice(0, n - 1));
+    // The sum of squares of the eigenvalues is that of all elements.
+    const wanted = [tf.mul(a, 2), tf.mul(b, 4)];
+    for (
+      const [i, g] of [...slopes(a, b), ...await compiled.async(a, b) as tf.Tensor[]].entries()
+    ) {
+      const want = wanted[i % 2];
+      assertEquals(g.shape, want.shape);
+      if (g.size > 0) assert(await tf.max(tf.abs(tf.sub(g, want))).item() < 1e-4);
+    }
+  }
+});
+
 /** Programs that join the names with scripts, loops and rows, each with what it gives. */
 const JOINED: Readonly<Record<string, [() => unknown, unknown]>> = {
   "a loop of roots with a script": [

@@ -213,6 +213,11 @@ testOnDevices("what cannot be drawn is refused", async () => {
     [() => g.split(-1), ValueError, "from 0 on"],
     [() => random.statelessCategorical([1], 2, [1, 2]), ValueError, "a matrix"],
     [() => random.statelessCategorical([[1]], 2, [1, 2], "float32"), TypeError, "int64"],
+    [
+      () => random.statelessCategorical(tf.zeros([2, 0]), 2, [1, 2]),
+      tf.errors.InvalidArgumentError,
+      "0 columns",
+    ],
     [() => random.statelessGamma([2], [1, 2], 1, 1, "int32"), TypeError, "float64"],
   ];
   for (const [run, error, text] of refusals) {

@@ -89,7 +89,11 @@ export const MATRICES: readonly Template[] = [
     "((w) => tf.linalg.diag(w, { k: #pick([-1, 0]|[0, 1]), numRows: w.shape.at(-1) }))(tf.concat([$x, $x], -1))",
   ],
   ["x:rows", "tf.linalg.diag($x, { k: #int(-1,1) })"],
-  ["x:matrices", "((v) => tf.linalg.cross(v, tf.reverse(v, [-1])))(tf.gather($x, [0, 0, 0], -1))"],
+  // A column more, as the CPU alone refuses to gather from none.
+  [
+    "x:matrices",
+    "((v) => tf.linalg.cross(v, tf.reverse(v, [-1])))(tf.gather(tf.concat([$x, tf.sum($x, -1, true)], -1), [0, 0, 0], -1))",
+  ],
   ["x:matrices", `((r) => tf.matMul(r, r))(tf.linalg.sqrtm(${POSITIVE})) ≡ ${POSITIVE}`],
   [
     "x:matrices",

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { list, read, ROOT } from "../files.ts";
+import { read, ROOT } from "../files.ts";
 
 /** Files of one group: more of them would leave one processor alone with the last group. */
 const MOST = 10;
@@ -20,11 +20,11 @@ export interface TestGroup {
   readonly files: readonly string[];
 }
 
-/** Groups the files of tests below a folder by the folder that they stand in. */
-export function groupTests(folder: string): { groups: TestGroup[]; alone: string[] } {
+/** Groups files of tests by the folder that they stand in. */
+export function groupTests(tests: readonly string[]): { groups: TestGroup[]; alone: string[] } {
   const alone: string[] = [];
   const byFolder = new Map<string, string[]>();
-  for (const file of list(folder, "_test.ts")) {
+  for (const file of tests) {
     const [, of] = file.split("/");
     if (of.endsWith(".ts") || ALONE.test(read(file))) alone.push(file);
     else byFolder.set(of, [...byFolder.get(of) ?? [], file]);
@@ -39,9 +39,12 @@ export function groupTests(folder: string): { groups: TestGroup[]; alone: string
   return { groups, alone };
 }
 
-/** Writes the groups' files into a folder and returns the paths of what is to run. */
-export async function writeTestGroups(folder: string, into: string): Promise<string[]> {
-  const { groups, alone } = groupTests(folder);
+/** Writes the files of groups of these tests into a folder and returns the paths of what is to run. */
+export async function writeTestGroups(
+  tests: readonly string[],
+  into: string,
+): Promise<string[]> {
+  const { groups, alone } = groupTests(tests);
   for (const { name, files } of groups) {
     const text = files.map((file) => `import ${JSON.stringify(new URL(file, ROOT).href)};\n`);
     await Deno.writeTextFile(`${into}/${name}`, text.join(""));

@@ -8,13 +8,14 @@ import {
   type Recorder,
   withRecorders,
 } from "../core/apply.ts";
-import { isTrainable } from "../core/dtype.ts";
+import { DTYPES, isTrainable } from "../core/dtype.ts";
 import { FLOATS, type GradientFlow } from "./flow.ts";
 import { type GradContext, lookupOp } from "../core/op.ts";
 import { boundAttrs } from "../core/signature.ts";
 import { isConcrete, sameShape } from "../core/shape.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { InternalError, LookupError } from "../core/errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import {
   type GroupWalk,
   makeStep,
@@ -26,6 +27,7 @@ import {
 import { cutOf, noteCuts, noticingCuts } from "./cuts.ts";
 import { Gradients } from "./gradient_sums.ts";
 import { dense, IndexedSlices } from "../ops/array/indexed_slices.ts";
+import { cast } from "../ops/array/cast.ts";
 import { reshape } from "../ops/array/view.ts";
 import { sum } from "../ops/reduce/reduce.ts";
 import { zerosOfSpec } from "../ops/array/fill_ops.ts";
@@ -177,6 +179,20 @@ class BackwardWalk {
     return false;
   }
 
+  /** Returns a gradient in the dtype of its input: the rule of an op may compute in a wider one. */
+  #inDtypeOf({ def, inputs }: Step, i: number, dx: Tensor): Tensor {
+    const dtype = this.#flow.gradientOf(inputs[i].dtype);
+    if (dtype === null || dx.dtype === dtype) return dx;
+    const { kind } = DTYPES[dtype];
+    if (kind === "handle") return dx;
+    if (DTYPES[dx.dtype].kind !== kind) {
+      throw new TypeError(
+        `Cannot differentiate ${def.name}: its gradient of input ${i} is ${dx.dtype}, wanted ${dtype}`,
+      );
+    }
+    return dx instanceof IndexedSlices ? dx.withValues(cast(dx.values, dtype)) : cast(dx, dtype);
+  }
+
   /** The gradients of the sources. */
   gradients(): (Tensor | null)[] {
     return this.#options.sources.map((id) => this.#grads.total(id));
@@ -206,7 +222,7 @@ class BackwardWalk {
     const end = (dxs: readonly (Tensor | null)[]): void => {
       for (let i = 0; i < dxs.length; i++) {
         const dx = dxs[i];
-        if (dx !== null && needs[i]) grads.give(inputs[i].id, dx);
+        if (dx !== null && needs[i]) grads.give(inputs[i].id, this.#inDtypeOf(step, i, dx));
       }
       for (const parts of ended) {
         if (parts !== null) { for (const g of parts) grads.drop(g); }

@@ -1,5 +1,5 @@
 /** Random ops that draw integers: between bounds, of all bits, and indices by their probabilities. */
-import { ValueError } from "../../core/errors.ts";
+import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import { drawIntsCpu, multinomialCpu } from "../../kernels/host/random.ts";
 import { knownInts } from "../array/view.ts";
@@ -62,6 +62,9 @@ export const INDICES: Draw = defineDrawn({
     infer: ([{ shape }, samples]) => {
       if (shape && shape.length !== 2) {
         throw new ValueError(`logits should be a matrix, got rank ${shape.length}`);
+      }
+      if (shape?.[1] === 0) {
+        throw new InvalidArgumentError("Cannot draw from no classes: logits have 0 columns");
       }
       return [[shape?.[0] ?? null, knownInts(samples)?.[0] ?? null]];
     },
