@@ -52,8 +52,10 @@ interface Run {
 async function main(given: string[]): Promise<number> {
   enterRoot();
   prepareWebGpu();
+  const built = await Deno.makeTempDir({ prefix: "weft-built-" });
   let code = 0;
-  for (const run of runsOf(given)) code = await runTests(run) || code;
+  for (const run of runsOf(given)) code = await runTests(run, built) || code;
+  await Deno.remove(built, { recursive: true });
   return code;
 }
 
@@ -79,8 +81,10 @@ function runsOf(given: readonly string[]): Run[] {
   ];
 }
 
+/** Runs tests; what several of them build stands in the folder `built`. */
 async function runTests(
   { args, tests, isThorough, isSerial, onSwiftShader }: Run,
+  built: string,
 ): Promise<number> {
   if (onSwiftShader) chooseSwiftShader();
   const adapter = await findOrInstallAdapter(console.log);
@@ -88,7 +92,6 @@ async function runTests(
   console.log(`WebGPU: ${adapter ? describeAdapter(adapter) : "no adapter"}`);
   console.log(`Imports: ${imports.description}`);
 
-  const built = await Deno.makeTempDir({ prefix: "weft-built-" });
   const command = new Deno.Command(Deno.execPath(), {
     args: [
       ...TEST_FLAGS,
@@ -115,7 +118,6 @@ async function runTests(
   const output = new TestOutput();
   await output.tee(child.stdout, Deno.stdout);
   const { code, signal } = await child.status;
-  await Deno.remove(built, { recursive: true });
 
   reportSkipped(output.skipped, adapter !== null);
   const counts = output.counts ?? { passed: 0, failed: 0, skipped: 0 };
