@@ -93,11 +93,11 @@ const PROGRAMS: Record<string, () => readonly Run[]> = {
   ...Object.fromEntries(
     Object.entries({
       Momentum: () => new v1.train.MomentumOptimizer(0.1, 0.9),
-      Nesterov: () => new v1.train.MomentumOptimizer(0.1, 0.9, true),
+      Nesterov: () => new v1.train.MomentumOptimizer(0.1, 0.9, false, "Momentum", true),
       Adagrad: () => new v1.train.AdagradOptimizer(0.1),
       Adadelta: () => new v1.train.AdadeltaOptimizer(1),
       RMSProp: () => new v1.train.RMSPropOptimizer(0.1, 0.9, 0.5),
-      "centered RMSProp": () => new v1.train.RMSPropOptimizer(0.1, 0.9, 0, 1e-10, true),
+      "centered RMSProp": () => new v1.train.RMSPropOptimizer(0.1, 0.9, 0, 1e-10, false, true),
       Adam: () => new v1.train.AdamOptimizer(0.1),
     }).map(([name, make]) => [`${name} in a graph`, () => {
       const w = getVariable("w", { initializer: x3 });

@@ -18,11 +18,11 @@ const INDICES = [[[0, 3], [3, 3]], [[1, 1], [1, 4]], [[3, 0], [4, 1]]];
 const OPTIMIZERS: Record<string, () => Optimizer> = {
   GradientDescent: () => new train.GradientDescentOptimizer(0.125),
   Momentum: () => new train.MomentumOptimizer(0.125, 0.5),
-  Nesterov: () => new train.MomentumOptimizer(0.125, 0.5, true),
+  Nesterov: () => new train.MomentumOptimizer(0.125, 0.5, false, "Momentum", true),
   Adagrad: () => new train.AdagradOptimizer(0.125),
   Adadelta: () => new train.AdadeltaOptimizer(0.5, 0.75, 1e-3),
   RMSProp: () => new train.RMSPropOptimizer(0.125, 0.75, 0.5, 1e-3),
-  CenteredRMSProp: () => new train.RMSPropOptimizer(0.125, 0.75, 0.5, 1e-3, true),
+  CenteredRMSProp: () => new train.RMSPropOptimizer(0.125, 0.75, 0.5, 1e-3, false, true),
   Adam: () => new train.AdamOptimizer(0.125, 0.75, 0.875, 1e-3),
   Ftrl: () =>
     new train.FtrlOptimizer(0.25, {

@@ -1,11 +1,11 @@
 /** The FTRL optimizer of TensorFlow 1. */
 import type { TensorLike } from "../../engine/core/tensor.ts";
 import { ValueError } from "../../engine/core/errors.ts";
-import { optionCheck } from "../../engine/core/arguments.ts";
+import { optionCheck, wantNumber, wantString } from "../../engine/core/arguments.ts";
 import { add, div, mul } from "../../engine/ops/pointwise/arithmetic.ts";
 import { maximum } from "../../engine/ops/pointwise/select.ts";
 import { checkRates, type Rate, valueOf } from "./optimizer_arguments.ts";
-import { Optimizer, type Update } from "./optimizers.ts";
+import { Optimizer, type Update } from "./optimizer.ts";
 
 /** Options of {@linkcode FtrlOptimizer}. */
 export interface FtrlOptions {
@@ -20,7 +20,13 @@ export interface FtrlOptions {
   /** Strength of an L2 penalty on the loss, of the rows alone that have a gradient; at least 0. Default 0. */
   readonly l2ShrinkageRegularizationStrength?: number | undefined;
   /** Added to the L2 penalty over twice the learning rate. Default 0. */
-  readonly beta?: number | undefined;
+  readonly beta?: number | null | undefined;
+  /** Changes nothing: updates of a variable never meet here. */
+  readonly useLocking?: boolean | undefined;
+  /** Ending of the names of the sums. Default the optimizer's name. */
+  readonly accumName?: string | null | undefined;
+  /** Ending of the names of the linear terms. Default the optimizer's name. */
+  readonly linearName?: string | null | undefined;
   /** Name of the operations and slots. Default `"Ftrl"`. */
   readonly name?: string | undefined;
 }
@@ -32,22 +38,65 @@ const checkFtrl = optionCheck<FtrlOptions>("FtrlOptimizer", {
   l2RegularizationStrength: true,
   l2ShrinkageRegularizationStrength: true,
   beta: true,
+  useLocking: true,
+  accumName: true,
+  linearName: true,
   name: true,
 });
 
-/** Every option but the name. */
-type Settings = Readonly<Record<Exclude<keyof FtrlOptions, "name">, number>>;
+/** Every option that is a number. */
+type Settings = Readonly<
+  Record<Exclude<keyof FtrlOptions, "useLocking" | "accumName" | "linearName" | "name">, number>
+>;
+
+/** Names of the arguments after the rate, by TensorFlow's positions. */
+const POSITIONS = [
+  "learningRatePower",
+  "initialAccumulatorValue",
+  "l1RegularizationStrength",
+  "l2RegularizationStrength",
+  "useLocking",
+  "name",
+  "accumName",
+  "linearName",
+  "l2ShrinkageRegularizationStrength",
+  "beta",
+] as const satisfies readonly (keyof FtrlOptions)[];
+
+function optionsOf(given: readonly unknown[]): FtrlOptions {
+  const [first] = given;
+  if (typeof first === "object" && first !== null) return first as FtrlOptions;
+  return Object.fromEntries(given.map((value, i) => [POSITIONS[i], value]));
+}
 
 /** Follow-the-regularized-leader. Follows TensorFlow `tf.compat.v1.train.FtrlOptimizer`. */
 export class FtrlOptimizer extends Optimizer {
   readonly #rate: Rate;
   readonly #options: Settings;
+  readonly #named: Readonly<Record<string, string | null>>;
 
-  /** Throws `ValueError` for a power above zero, and for a sum or a strength below it. */
-  constructor(learningRate: Rate, options: FtrlOptions = {}) {
+  /** The options. */
+  constructor(learningRate: Rate, options?: FtrlOptions);
+  /** TensorFlow's positions. */
+  constructor(
+    learningRate: Rate,
+    learningRatePower?: number,
+    initialAccumulatorValue?: number,
+    l1RegularizationStrength?: number,
+    l2RegularizationStrength?: number,
+    useLocking?: boolean,
+    name?: string,
+    accumName?: string | null,
+    linearName?: string | null,
+    l2ShrinkageRegularizationStrength?: number,
+    beta?: number | null,
+  );
+  /** Throws `ValueError` for a power above zero, and for a sum or a strength below it; `TypeError` for values of another kind. */
+  constructor(learningRate: Rate, ...given: readonly unknown[]) {
+    const options = optionsOf(given);
     checkFtrl(options);
-    const { name, ...given } = options;
-    super(name ?? "Ftrl");
+    const { useLocking = false, name = "Ftrl" } = options;
+    super(useLocking, name);
     checkRates("FtrlOptimizer", { learningRate });
     this.#rate = learningRate;
     const {
@@ -56,8 +105,25 @@ export class FtrlOptimizer extends Optimizer {
       l1RegularizationStrength = 0,
       l2RegularizationStrength = 0,
       l2ShrinkageRegularizationStrength = 0,
-      beta = 0,
-    } = given;
+      accumName = null,
+      linearName = null,
+    } = options;
+    const beta = options.beta ?? 0;
+    this.#options = {
+      learningRatePower,
+      initialAccumulatorValue,
+      l1RegularizationStrength,
+      l2RegularizationStrength,
+      l2ShrinkageRegularizationStrength,
+      beta,
+    };
+    this.#named = { accum: accumName, linear: linearName };
+    for (const [name, value] of Object.entries(this.#options)) {
+      wantNumber(value, name, "FtrlOptimizer");
+    }
+    for (const [name, value] of Object.entries({ accumName, linearName })) {
+      if (value !== null) wantString(value, name, "FtrlOptimizer");
+    }
     if (!(learningRatePower <= 0)) {
       throw new ValueError(
         `learning_rate_power ${learningRatePower} needs to be negative or zero`,
@@ -72,14 +138,6 @@ export class FtrlOptimizer extends Optimizer {
     for (const [key, value] of Object.entries(least)) {
       if (!(value >= 0)) throw new ValueError(`${key} ${value} needs to be positive or zero`);
     }
-    this.#options = {
-      learningRatePower,
-      initialAccumulatorValue,
-      l1RegularizationStrength,
-      l2RegularizationStrength,
-      l2ShrinkageRegularizationStrength,
-      beta,
-    };
   }
   protected update(): Update {
     const {
@@ -101,6 +159,7 @@ export class FtrlOptimizer extends Optimizer {
     return {
       kind: shrinkage > 0 ? "FtrlV2" : "Ftrl",
       slots: { accum: initialAccumulatorValue, linear: 0 },
+      named: this.#named,
       inputs: (g, scalar) => [g, scalar(rate), ...strengths.map(scalar)],
     };
   }

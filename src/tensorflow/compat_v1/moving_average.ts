@@ -1,7 +1,8 @@
 /** ExponentialMovingAverage: variables that slowly follow other variables and tensors. */
 import { counted, showAs } from "../../engine/core/arrays/shown.ts";
 import { DTYPES } from "../../engine/core/dtype.ts";
-import { optionCheck } from "../../engine/core/arguments.ts";
+import { optionCheck, wantString } from "../../engine/core/arguments.ts";
+import { isPlainObject } from "../../engine/core/nest.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
 import type { Graph } from "../../engine/graph/graph.ts";
 import { group } from "../../engine/graph/groups.ts";
@@ -13,6 +14,7 @@ import { pow } from "../../engine/ops/pointwise/power.ts";
 import { minimum } from "../../engine/ops/pointwise/select.ts";
 import { cond } from "../../engine/runtime/control/cond.ts";
 import { graphVariable, Variable } from "../../engine/runtime/variables/variable.ts";
+import { checkFlag, checkRates } from "./optimizer_arguments.ts";
 import { addToCollection, graphFor, GraphKeys } from "./collections.ts";
 import {
   globalVariables,
@@ -74,12 +76,31 @@ export class ExponentialMovingAverage {
   readonly #zeroDebias: boolean;
   readonly #kept = new Map<Variable | Tensor, Kept>();
 
-  /** `decay` is the share of the old average that an update keeps. */
-  constructor(decay: TensorLike, options: MovingAverageOptions = {}) {
-    checkOptions(options);
-    const { numUpdates = null, zeroDebias = false, name = "ExponentialMovingAverage" } = options;
+  /**
+   * `decay` is the share of the old average that an update keeps; options may stand in the place of `numUpdates`. Throws `TypeError` for
+   * values of another kind.
+   */
+  constructor(
+    decay: TensorLike,
+    numUpdates?: TensorLike | null | MovingAverageOptions,
+    zeroDebias = false,
+    name = "ExponentialMovingAverage",
+  ) {
+    const of = "ExponentialMovingAverage";
+    let updates = numUpdates as TensorLike | null | undefined;
+    if (isPlainObject(numUpdates)) {
+      const options = numUpdates as MovingAverageOptions;
+      checkOptions(options);
+      ({ numUpdates: updates, zeroDebias = false, name = of } = options);
+    }
+    checkRates(of, {
+      decay,
+      ...updates !== null && updates !== undefined && { numUpdates: updates },
+    });
+    checkFlag(of, "zeroDebias", zeroDebias);
+    wantString(name, "name", of);
     this.#decay = decay;
-    this.#numUpdates = numUpdates;
+    this.#numUpdates = updates ?? null;
     this.#zeroDebias = zeroDebias;
     this.name = name;
   }

@@ -16,15 +16,17 @@ export {
   AdadeltaOptimizer,
   AdagradOptimizer,
   AdamOptimizer,
+  GradientDescentOptimizer,
+  MomentumOptimizer,
+  RMSPropOptimizer,
+} from "./optimizers.ts";
+export {
   type ApplyGradientsOptions,
   type ComputeGradientsOptions,
   type GradientAndVariable,
-  GradientDescentOptimizer,
   type MinimizeOptions,
-  MomentumOptimizer,
   Optimizer,
-  RMSPropOptimizer,
-} from "./optimizers.ts";
+} from "./optimizer.ts";
 export type { Rate } from "./optimizer_arguments.ts";
 export { latestCheckpoint } from "../../library/io/checkpoint_state.ts";
 export { type SaveOptions, Saver, type SaverOptions, type VarList } from "./saver.ts";
