@@ -95,12 +95,16 @@ function hear(message: CameraMessage): void {
   }
 }
 
+function milliseconds(time: number): string {
+  return time.toFixed(time < 100 ? 1 : 0);
+}
+
 function show(message: Extract<CameraMessage, { kind: "picture" }>): void {
   const image = new ImageData(message.pixels, view.width, view.height);
   view.getContext("2d")!.putImageData(image, 0, 0);
   byId("frames").textContent = (++frames).toLocaleString();
-  byId("frame-time").textContent = message.frameTime.toFixed(1);
-  byId("body-time").textContent = message.bodyTime.toFixed(1);
+  byId("frame-time").textContent = milliseconds(message.frameTime);
+  byId("body-time").textContent = milliseconds(message.bodyTime);
 }
 
 function showFaces(message: Extract<CameraMessage, { kind: "faces" }>): void {
@@ -109,7 +113,7 @@ function showFaces(message: Extract<CameraMessage, { kind: "faces" }>): void {
   byId("found").textContent = message.faces.length === 0
     ? "No face"
     : `${message.faces.length === 1 ? "A face" : `${message.faces.length} faces`}: ${sure} sure`;
-  byId("face-time").textContent = message.faceTime.toFixed(1);
+  byId("face-time").textContent = milliseconds(message.faceTime);
 }
 
 /** A box and its points. */

@@ -83,6 +83,12 @@ function element<K extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
+/** A name that may be broken where its words begin: before capitals, and behind slashes and underscores. */
+function brokenName(name: string): (Node | string)[] {
+  const words = name.split(/(?<=[a-z\d])(?=[A-Z])|(?<=[/_ .])(?=.)|(?=\()/);
+  return words.flatMap((word, i) => i === 0 ? [word] : [document.createElement("wbr"), word]);
+}
+
 /** Shows timelines in an element of the page. */
 export class TimelineView {
   readonly #scroll = element("div", { className: "scroll", tabIndex: 0 });
@@ -240,14 +246,13 @@ export class TimelineView {
     const { op, name } = span;
     const choose = element("button", {
       className: "link",
-      textContent: op && op !== name ? `${name} (${op})` : name,
       onclick: () => {
         const { start, end } = span;
         const wanted = this.#end / Math.max(1e-6, end - start) / 8;
         this.#zoom(Math.max(this.#scale, wanted), (start + end) / 2 / this.#end);
         this.#choose(span);
       },
-    });
+    }, ...brokenName(op && op !== name ? `${name} (${op})` : name));
     const cells = [
       String(runs),
       timeText(host),

@@ -39,8 +39,8 @@ export function arrayClassOf(type: string): ArrayClass | undefined {
 }
 
 /** Returns the type of data of a class; undefined if the class holds none. */
-export function typeOfArray(data: object): ElementType | undefined {
-  return TYPES.get(data.constructor);
+export function typeOfArray(data: unknown): ElementType | undefined {
+  return TYPES.get(data?.constructor);
 }
 
 /** True for types whose elements share bytes. */

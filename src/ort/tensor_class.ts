@@ -14,6 +14,7 @@ import type {
   TensorFromTextureOptions,
   TensorToImageOptions,
 } from "./tensor_types.ts";
+import { describe } from "../engine/core/text.ts";
 
 /** Element types that data in these places may have. */
 const TYPES_AT: Readonly<Record<string, readonly string[]>> = {
@@ -295,11 +296,9 @@ function dataOfClass(given: unknown): TypedData {
     throw new TypeError(`Invalid element type of data array: ${kind}.`);
   }
   if (given instanceof Uint8ClampedArray) return { type: "uint8", data: Uint8Array.from(given) };
-  const type = typeOfArray(given as object);
+  const type = typeOfArray(given);
   if (type !== undefined) return { type, data: given as TensorData };
-  throw new TypeError(
-    `Unsupported type for tensor data: ${(given as { constructor: unknown }).constructor}.`,
-  );
+  throw new TypeError(`Unsupported type for tensor data: ${describe(given)}.`);
 }
 
 function sizeOfDims(dims: readonly unknown[]): number {

@@ -1,5 +1,15 @@
-/** Every function of the main entry is called with values of a wrong kind: it tells so in words of ours, and never in those of the engine. */
+/** Every function of every entry is called with values of a wrong kind: it tells so in words of ours, and never in those of the engine. */
 import * as tf from "@weft/weft";
+import * as cluster from "@weft/weft/distribute";
+import * as image from "@weft/weft/image";
+import * as keras from "@weft/weft/keras";
+import * as onnx from "@weft/weft/onnx";
+import * as ops from "@weft/weft/ops";
+import * as ort from "@weft/weft/ort";
+import * as serving from "@weft/weft/serve";
+import * as testing from "@weft/weft/testing";
+import * as files from "@weft/weft/tf";
+import * as core from "@weft/weft/tfjs-core";
 import { assert, assertEquals } from "@std/assert";
 
 /** Values by kind, each made anew. */
@@ -21,15 +31,44 @@ const KINDS: Readonly<Record<string, () => unknown>> = {
 /** Second arguments, beside none. */
 const SECOND: readonly unknown[] = [undefined, 1, "x", null];
 
+/** Arguments that are right for many functions, before one of a wrong kind. */
+const BEFORE: Readonly<Record<string, () => unknown[]>> = {
+  "a tensor": () => [tf.tensor([1, 2])],
+  "two tensors": () => [tf.tensor([1, 2]), tf.tensor([1, 2])],
+  "a matrix and two numbers": () => [tf.ones([2, 2]), 1, 1],
+  "a text": () => ["x"],
+  "a function": () => [(x: unknown) => x],
+  "a function and a list": () => [(x: unknown) => x, [tf.tensor([1, 2])]],
+};
+
+/** What entries export beside the main one's. `./eager` has the main one's functions; those of `./numpy` and `./tfjs` are other packages'. */
+const ENTRIES: Readonly<Record<string, object>> = {
+  "": tf,
+  "distribute": cluster,
+  "image": image,
+  "keras": keras,
+  "onnx": onnx,
+  "ops": ops,
+  "ort": ort,
+  "serve": serving,
+  "testing": testing,
+  "tf": files,
+  "tfjs-core": core,
+};
+
 /** Messages of JavaScript engines about code that took a value for something else. */
 const NATIVE =
-  /Cannot read propert|is not a function|Cannot destructure|is not iterable|not a constructor|convert a Symbol value|Maximum call|Cannot mix BigInt|Cannot use 'in'|private (?:field|member)/;
+  /Cannot read propert|\[object Object\]|is not a function|Cannot destructure|is not iterable|not a constructor|convert a Symbol value|Maximum call|Cannot mix BigInt|Cannot use 'in'|private (?:field|member)/;
 
 /** Functions that change the process, or wait for a device. */
 const LEFT_OUT =
-  /^(?:disposeVariables|ready|setBackend|tuneKernels|nextFrame|print|(?:dis|en)able\w+)$/;
+  /^(?:main|startWorker|disposeVariables|ready|setBackend|tuneKernels|nextFrame|print|(?:dis|en)able\w+)$/;
 
 type Untyped = (...args: unknown[]) => unknown;
+
+/** What `./tfjs-core` has for authors of kernels and backends, who know what they pass, as in TensorFlow.js. */
+const FOR_KERNELS =
+  /util\.|kernel_impls|Kernel|Backend|Platform|^(?:un)?registerGradient|^(?:engine|env)$/;
 
 function functionsOf(
   module: object,
@@ -48,24 +87,42 @@ function functionsOf(
   });
 }
 
-Deno.test("values of wrong kinds are refused in our words by every function of the main entry", async () => {
-  const functions = functionsOf(tf, [tf]);
-  assert(functions.length > 400, `${functions.length} functions`);
-  const found: string[] = [];
-  for (const [name, fn] of functions) {
-    for (const [kind, make] of Object.entries(KINDS)) {
-      for (const second of SECOND) {
-        try {
-          // What waits for a device or a camera says no more than that it waits.
-          const result = fn(make(), second);
-          if (result instanceof Promise) result.catch(() => {});
-          await Promise.race([result, Promise.resolve()]);
-        } catch (error) {
-          const message = error instanceof Error ? error.message : String(error);
-          if (NATIVE.test(message)) found.push(`${name}(${kind}, ${String(second)}): ${message}`);
+/** Calls a function; gives what an engine said of it, or null. */
+async function nativeError(fn: Untyped, args: readonly unknown[]): Promise<string | null> {
+  try {
+    // What waits for a device or a camera says no more than that it waits.
+    const result = fn(...args);
+    if (result instanceof Promise) result.catch(() => {});
+    await Promise.race([result, Promise.resolve()]);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    if (NATIVE.test(message)) return message;
+  }
+  return null;
+}
+
+const seen = new Set<unknown>();
+
+for (const [entry, module] of Object.entries(ENTRIES)) {
+  Deno.test(`values of wrong kinds are refused in our words by every function of ${entry || "the main entry"}`, async () => {
+    const functions = functionsOf(module, [module]).filter(([name, fn]) =>
+      !seen.has(fn) && !FOR_KERNELS.test(name)
+    );
+    for (const [, fn] of functions) seen.add(fn);
+    assert(functions.length > (entry === "" ? 400 : 0), `${functions.length} functions`);
+    const found: string[] = [];
+    for (const [name, fn] of functions) {
+      for (const [kind, make] of Object.entries(KINDS)) {
+        for (const second of SECOND) {
+          const message = await nativeError(fn, [make(), second]);
+          if (message) found.push(`${name}(${kind}, ${String(second)}): ${message}`);
+        }
+        for (const [before, begin] of Object.entries(BEFORE)) {
+          const message = await nativeError(fn, [...begin(), make()]);
+          if (message) found.push(`${name}(${before}, ${kind}): ${message}`);
         }
       }
     }
-  }
-  assertEquals(found, []);
-});
+    assertEquals(found, []);
+  });
+}

@@ -40,7 +40,11 @@ export function html(markdown: string, { ofName, ofFile }: Links = {}): string {
       table(token) {
         const cell = (tag: string, cells: typeof token.header) =>
           `<tr>${
-            cells.map((c) => `<${tag}>${this.parser.parseInline(c.tokens)}</${tag}>`).join("")
+            cells.map((c) => {
+              // A corner without a text heads nothing.
+              const kind = c.text === "" ? "td" : tag;
+              return `<${kind}>${this.parser.parseInline(c.tokens)}</${kind}>`;
+            }).join("")
           }</tr>`;
         const rows = token.rows.map((row) => cell("td", row)).join("\n");
         return `<div class="wide" tabindex="0"><table><thead>${

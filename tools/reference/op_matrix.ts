@@ -139,7 +139,7 @@ export function opTable(rows: readonly OpRow[], placeOf: (name: string) => strin
   const body = rows.map((row) =>
     `<tr>${
       [
-        `<b>${row.op}</b>`,
+        `<b>${row.op.replaceAll(/(?<=[a-z\d])(?=[A-Z])/g, "<wbr>")}</b>`,
         row.functions.map(linked).join(" "),
         row.dtypes,
         row.cpu,

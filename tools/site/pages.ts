@@ -39,7 +39,7 @@ export function framed(page: SitePage, main: string, script = ""): string {
     about: attribute(about),
     title: page === first ? title : `${attribute(title)} – ${first!.title}`,
     script,
-    links: PAGES.map((other) => link(other, other.name === name)).join("\n"),
+    links: PAGES.map((other) => link(other, whereIs(other.name, name))).join("\n"),
     main: main.trimEnd(),
   });
 }
@@ -52,8 +52,19 @@ function fill(text: string, parts: Readonly<Record<string, string>>): string {
   return text.replaceAll(/\{\{ *(\w+) *\}\}/g, (all, name) => parts[name] ?? all);
 }
 
-function link({ name, title, short = title }: SitePage, isHere: boolean): string {
-  return `<a href="./${name}.html"${isHere ? ' aria-current="page"' : ""}>${short}</a>`;
+/** Parts of the site by how names of their pages begin. */
+const PART_OF: Readonly<Record<string, string>> = { guides: "guide_", reference: "api_" };
+
+/** What `aria-current` says of a link on a page: that it leads there, or to what the page is a part of. */
+function whereIs(linked: string, page: string): "page" | "true" | null {
+  if (linked === page) return "page";
+  const start = PART_OF[linked];
+  return start !== undefined && page.startsWith(start) ? "true" : null;
+}
+
+function link({ name, title, short = title }: SitePage, current: string | null): string {
+  const mark = current === null ? "" : ` aria-current="${current}"`;
+  return `<a href="./${name}.html"${mark}>${short}</a>`;
 }
 
 function card({ name, title, about }: SitePage): string {

@@ -62,3 +62,8 @@ export function describe(value: unknown): string {
     ? JSON.stringify(value)
     : `${String(value)} of type ${typeof value}`;
 }
+
+/** Formats a value that was to be a number or a word: these as they are, others by {@linkcode describe}. */
+export function brief(value: unknown): string {
+  return typeof value === "object" || typeof value === "function" ? describe(value) : String(value);
+}

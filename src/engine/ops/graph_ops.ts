@@ -14,6 +14,7 @@ import { withScope } from "../core/scope_context.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { InvalidArgumentError, RuntimeError, ValueError } from "../core/errors.ts";
 import { toInput } from "./input.ts";
+import { wantList } from "../core/arguments.ts";
 
 defineOp({
   name: "Const",
@@ -145,6 +146,7 @@ export function placeholderWithDefault(
   shape: PartialShape = null,
   name?: string,
 ): Tensor {
+  if (shape !== null) wantList(shape, "shape", "placeholderWithDefault");
   const x = toInput(input, "input", "placeholderWithDefault");
   return withScope({ opName: name ?? null }, () => apply1(PlaceholderWithDefault, [x], { shape }));
 }

@@ -12,6 +12,7 @@ import { DataLossError } from "../../engine/core/errors.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { type Shape, sizeOf } from "../../engine/core/shape.ts";
 import { Tensor } from "../../engine/core/tensor.ts";
+import { brief } from "../../engine/core/text.ts";
 
 export { concatBytes, viewOf } from "../../engine/core/text.ts";
 
@@ -37,7 +38,7 @@ export function checkHostable(value: Writable): void {
 export function checkBytes(bytes: unknown, what: string): void {
   if (dtypeOfArray(bytes) === "uint8") return;
   throw new TypeError(
-    `Cannot read ${String(what)}: wanted a Uint8Array, received ${describe(bytes)}`,
+    `Cannot read ${brief(what)}: wanted a Uint8Array, received ${describe(bytes)}`,
   );
 }
 

@@ -4,7 +4,7 @@
  */
 import { counted, showAs } from "../../engine/core/arrays/shown.ts";
 import { ValueError } from "../../engine/core/errors.ts";
-import { optionCheck } from "../../engine/core/arguments.ts";
+import { optionCheck, wantString } from "../../engine/core/arguments.ts";
 import type { VariableLike } from "../../engine/core/tensor.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 import { checkpointFormat } from "./checkpoint_format.ts";
@@ -70,6 +70,7 @@ export class CheckpointManager {
     options: CheckpointManagerOptions = {},
   ) {
     checkOptions(options);
+    wantString(directory, "directory", "CheckpointManager");
     const { maxToKeep, keepCheckpointEveryNHours: hours, stepCounter, checkpointInterval } =
       options;
     if (maxToKeep === 0) {

@@ -23,6 +23,7 @@ import { type RaggedTensor, RaggedTensorSpec } from "../../engine/ops/ragged/rag
 import { type SparseTensor, SparseTensorSpec } from "../../engine/ops/ragged/sparse_tensor.ts";
 import type { Bytes } from "./bytes.ts";
 import type { Contents } from "./image_ops.ts";
+import { brief } from "../../engine/core/text.ts";
 
 /** Dtypes that examples have. */
 export type ExampleDType = "float32" | "int64" | "string";
@@ -120,7 +121,7 @@ function exampleDType(dtype: DType): ExampleDType {
   if (dtype === "float32" || dtype === "int64" || dtype === "string") return dtype;
   throw new ValueError(
     `Argument \`dtype\` must be int64, float32 or string, which examples hold: received ${
-      String(dtype)
+      brief(dtype)
     }, cast what is parsed`,
   );
 }

@@ -3,7 +3,7 @@ import { begunAs } from "../../engine/core/throwing/user_stack.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import type { DType } from "../../engine/core/dtype.ts";
 import { lookupOp, type OpDef, registeredOps } from "../../engine/core/op.ts";
-import { optionCheck, wantList } from "../../engine/core/arguments.ts";
+import { optionCheck, wantList, wrongArgument } from "../../engine/core/arguments.ts";
 import { cpuDevice, gpuDevice } from "../../engine/runtime/devices/devices.ts";
 import { memory } from "../../engine/runtime/eager/memory.ts";
 import type { WebGpuDevice } from "../../engine/devices/webgpu/webgpu_device.ts";
@@ -109,8 +109,16 @@ export async function opCheck(
   options: OpCheckOptions = {},
 ): Promise<OpCheckReport> {
   wantList(samples, "samples", "opCheck", "samples");
+  for (const sample of samples) {
+    if (!Array.isArray(sample?.inputs)) {
+      throw wrongArgument(sample, "samples", "opCheck", "a list of objects with a list of inputs");
+    }
+  }
   checkOptions(options);
   const def = typeof op === "string" ? lookupOp(op) : op;
+  if (def !== undefined && typeof def?.name !== "string" || op === undefined) {
+    throw wrongArgument(op, "op", "opCheck", "an op or its name");
+  }
   if (def === undefined) throw new ValueError(`Cannot check op "${op}": it is not defined`);
   if (samples.length === 0) {
     throw new ValueError(`Cannot check op "${def.name}": no samples were given`);

@@ -1,5 +1,5 @@
 /** Learning rates that follow a step count. */
-import { wantList } from "../../engine/core/arguments.ts";
+import { wantList, wantNumber } from "../../engine/core/arguments.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
@@ -11,6 +11,7 @@ import { pow } from "../../engine/ops/pointwise/power.ts";
 import { ceil, floor } from "../../engine/ops/pointwise/rounding.ts";
 import { minimum, where } from "../../engine/ops/pointwise/select.ts";
 import { cos } from "../../engine/ops/pointwise/trigonometric.ts";
+import { checkFlag } from "./optimizer_arguments.ts";
 
 /** Converts the rate, the step and other numbers to the rate's dtype. Throws `ValueError` where there is no step. */
 function inDTypeOf(
@@ -44,6 +45,7 @@ export function exponentialDecay(
   decayRate: TensorLike,
   staircase = false,
 ): Tensor {
+  checkFlag("exponentialDecay", "staircase", staircase);
   const { rate, step, number } = inDTypeOf(learningRate, globalStep, "exponential_decay");
   const turns = div(step, number(decaySteps));
   return mul(rate, pow(number(decayRate), staircase ? floor(turns) : turns));
@@ -60,6 +62,7 @@ export function naturalExpDecay(
   decayRate: TensorLike,
   staircase = false,
 ): Tensor {
+  checkFlag("naturalExpDecay", "staircase", staircase);
   const { rate, step, number } = inDTypeOf(learningRate, globalStep, "natural_exp_decay");
   return exponentialDecay(rate, step, decaySteps, exp(neg(number(decayRate))), staircase);
 }
@@ -75,6 +78,7 @@ export function inverseTimeDecay(
   decayRate: TensorLike,
   staircase = false,
 ): Tensor {
+  checkFlag("inverseTimeDecay", "staircase", staircase);
   const { rate, step, number } = inDTypeOf(learningRate, globalStep, "inverse_time_decay");
   const turns = div(step, number(decaySteps));
   return div(rate, add(mul(number(decayRate), staircase ? floor(turns) : turns), 1));
@@ -125,6 +129,7 @@ export function polynomialDecay(
   power: TensorLike = 1,
   cycle = false,
 ): Tensor {
+  checkFlag("polynomialDecay", "cycle", cycle);
   const { rate, step, number } = inDTypeOf(learningRate, globalStep, "polynomial_decay");
   const steps = number(decaySteps), end = number(endLearningRate);
   const begun = where(equal(step, 0), number(1), ceil(div(step, steps)));
@@ -147,6 +152,7 @@ export function cosineDecay(
   decaySteps: TensorLike,
   alpha: number = 0,
 ): Tensor {
+  wantNumbers({ alpha }, "cosineDecay");
   const { rate, step, number } = inDTypeOf(learningRate, globalStep, "cosine_decay");
   const steps = number(decaySteps);
   const wave = halfWave(div(minimum(step, steps), steps));
@@ -165,6 +171,7 @@ export function cosineDecayRestarts(
   mMul: number = 1,
   alpha: number = 0,
 ): Tensor {
+  wantNumbers({ tMul, mMul, alpha }, "cosineDecayRestarts");
   const { rate, step, number } = inDTypeOf(learningRate, globalStep, "cosine_decay_restarts");
   const done = div(step, number(firstDecaySteps)),
     power = (base: number, n: Tensor): Tensor => pow(number(base), n);
@@ -191,8 +198,13 @@ export function linearCosineDecay(
   alpha: number = 0,
   beta: number = 0.001,
 ): Tensor {
+  wantNumbers({ numPeriods, alpha, beta }, "linearCosineDecay");
   const { rate, step, number } = inDTypeOf(learningRate, globalStep, "linear_cosine_decay");
   const steps = number(decaySteps), done = minimum(step, steps);
   const line = div(sub(steps, done), steps), part = mul(div(done, steps), 2 * numPeriods);
   return mul(rate, add(mul(add(line, alpha), halfWave(part)), beta));
+}
+
+function wantNumbers(values: Readonly<Record<string, number>>, fn: string): void {
+  for (const [name, value] of Object.entries(values)) wantNumber(value, name, fn);
 }

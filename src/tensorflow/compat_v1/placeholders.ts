@@ -1,11 +1,12 @@
 /** Placeholders of ragged and sparse values. */
-import { wantString } from "../../engine/core/arguments.ts";
+import { wantList, wantString } from "../../engine/core/arguments.ts";
 import type { DType } from "../../engine/core/dtype.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import type { PartialShape } from "../../engine/core/shape.ts";
 import { placeholder } from "../../engine/ops/graph_ops.ts";
 import { RaggedTensor } from "../../engine/ops/ragged/ragged_tensor.ts";
 import { SparseTensor } from "../../engine/ops/ragged/sparse_tensor.ts";
+import { brief } from "../../engine/core/text.ts";
 
 /**
  * A placeholder of a ragged tensor, of which `raggedRank` dimensions are ragged; `valueShape` are the dimensions below
@@ -35,10 +36,11 @@ export function raggedPlaceholder(
   if (!(Number.isInteger(raggedRank) && raggedRank >= 1)) {
     throw new ValueError(
       `Cannot make a ragged placeholder: wanted a raggedRank of at least 1, received ${
-        String(raggedRank)
+        brief(raggedRank)
       }`,
     );
   }
+  wantList(valueShape, "valueShape", "ragged.placeholder");
   const values = placeholder(dtype, [null, ...valueShape], `${name}/flat_values`);
   const splits = Array.from(
     { length: raggedRank },

@@ -4,7 +4,7 @@ import { withInterpreter } from "../../engine/core/apply.ts";
 import { NotFoundError, ValueError } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import { isPlainObject } from "../../engine/core/nest.ts";
-import { optionCheck, wantList } from "../../engine/core/arguments.ts";
+import { optionCheck, wantList, wrongArgument } from "../../engine/core/arguments.ts";
 import { checkpointFormat } from "../../library/io/checkpoint_format.ts";
 import {
   folderOf,
@@ -161,8 +161,9 @@ function byName(list: VarList): Map<string, Variable> {
   if (!isPlainObject(list)) wantList(list, "varList", "Saver", "variables");
   const entries: [string, Variable][] = isPlainObject(list)
     ? Object.entries(list as Record<string, Variable>)
-    : (list as readonly Variable[]).map((v) => [v.name, v]);
+    : (list as readonly Variable[]).map((v) => [v?.name, v]);
   for (const [name, v] of entries) {
+    if (!(v instanceof Variable)) throw wrongArgument(v, "varList", "Saver", "variables");
     if (out.has(name)) {
       throw new ValueError(`At least two variables have the same name: ${name}`);
     }

@@ -2,6 +2,7 @@
 import { compileSteps } from "../layers/compiled.ts";
 import { noteClass } from "../layers/purity.ts";
 import { assert } from "./util/checks.ts";
+import { wantFunction } from "../../engine/core/arguments.ts";
 
 /** A value that JSON holds. */
 export type ConfigDictValue = boolean | number | string | null | ConfigDictArray | ConfigDict;
@@ -89,6 +90,7 @@ export function registerClass<T extends Serializable>(
   pkg = "Custom",
   name?: string,
 ): SerializableConstructor<T> {
+  wantFunction(cls, "cls", "registerClass");
   const { className } = cls;
   assert(
     className !== null && className !== undefined,
@@ -111,5 +113,6 @@ export function registerClass<T extends Serializable>(
 
 /** Returns the name that a class was registered by, with its package; else its `className`. */
 export function getRegisteredName<T extends Serializable>(cls: SerializableConstructor<T>): string {
+  wantFunction(cls, "cls", "getRegisteredName");
   return registeredNames.get(cls) ?? cls.className;
 }

@@ -12,6 +12,7 @@ import { add, mul } from "../pointwise/arithmetic.ts";
 import { greaterEqual, less } from "../pointwise/compare.ts";
 import { logicalAnd } from "../pointwise/logical.ts";
 import { where } from "../pointwise/select.ts";
+import { brief } from "../../core/text.ts";
 
 /** Weights have the values' shape, or are absent. */
 function checkWeights(x: PartialShape, weights: PartialShape): void {
@@ -137,7 +138,7 @@ export function confusionMatrix(
   return compose(() => {
     if (!Number.isInteger(numClasses) || numClasses <= 0) {
       throw new ValueError(
-        `Cannot count: numClasses must be a positive whole number, received ${String(numClasses)}`,
+        `Cannot count: numClasses must be a positive whole number, received ${brief(numClasses)}`,
       );
     }
     const l = wholeVector(labels, "labels"), p = wholeVector(predictions, "predictions");

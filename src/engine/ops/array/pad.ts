@@ -22,6 +22,7 @@ import { copyKernels } from "./define_copy.ts";
 import { asTensor, castInput, shapeOfInput, toIndexInput, toInput } from "../input.ts";
 import { add, sub } from "../pointwise/arithmetic.ts";
 import { sum } from "../reduce/reduce.ts";
+import { brief } from "../../core/text.ts";
 
 /** `[before, after]` for each axis. */
 export type Paddings = readonly (readonly [number, number])[];
@@ -313,7 +314,7 @@ export function mirrorPad(
 ): Tensor {
   if (mode !== "reflect" && mode !== "symmetric") {
     throw new ValueError(
-      `Cannot mirrorPad in mode ${String(mode)}: wanted "reflect" or "symmetric"`,
+      `Cannot mirrorPad in mode ${brief(mode)}: wanted "reflect" or "symmetric"`,
     );
   }
   return apply1(MirrorPad, padInputs("mirrorPad", x, paddings), { mode: mode.toUpperCase() });

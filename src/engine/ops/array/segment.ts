@@ -11,6 +11,7 @@ import { hostInts, knownInts, reshape } from "./view.ts";
 import { scatterKernels } from "./define_scatter.ts";
 import { gather, indexInput, wideIndexInput } from "./gather.ts";
 import { intScalar, toInput, wantRank } from "../input.ts";
+import { brief } from "../../core/text.ts";
 
 export function segmentShape(
   data: PartialShape,
@@ -153,7 +154,7 @@ export function unsortedSegmentSum(
   const known = numSegments instanceof Tensor ? null : numSegments;
   if (known !== null && (!Number.isInteger(known) || known < 0)) {
     throw new ValueError(
-      `Cannot sum ${String(numSegments)} segments: numSegments must be of dtype int`,
+      `Cannot sum ${brief(numSegments)} segments: numSegments must be of dtype int`,
     );
   }
   return apply1(UnsortedSegmentSum, [

@@ -11,6 +11,7 @@ import { pad, pairsOf } from "./pad.ts";
 import { slice } from "./slice.ts";
 import { knownInts, literalInts, reshape } from "./view.ts";
 import { asTensor, shapeOfInput, toIndexInput, toInput } from "../input.ts";
+import { brief } from "../../core/text.ts";
 
 /** Two numbers for each axis. */
 export type Pairs = readonly (readonly [number, number])[];
@@ -278,7 +279,7 @@ function moveDepth(fn: string, x: TensorLike, blockSize: number, dataFormat: str
   }
   if (dataFormat !== "NHWC" && dataFormat !== "NCHW") {
     throw new ValueError(
-      `Cannot apply ${fn} with data format ${String(dataFormat)}: wanted NHWC or NCHW`,
+      `Cannot apply ${fn} with data format ${brief(dataFormat)}: wanted NHWC or NCHW`,
     );
   }
   return apply1(fn === "depthToSpace" ? DepthToSpace : SpaceToDepth, [toInput(x, "x", fn)], {

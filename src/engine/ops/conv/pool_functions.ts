@@ -17,6 +17,7 @@ import {
 } from "./conv_arguments.ts";
 import { shapeOfInput, toInput } from "../input.ts";
 import { applyArgMaxPool, applyPool } from "./pool.ts";
+import { brief } from "../../core/text.ts";
 
 interface PoolArguments extends Omit<Sliding, "dataFormat"> {
   readonly fn: string;
@@ -207,7 +208,7 @@ export function pool(
 ): Tensor {
   if (poolingType !== "avg" && poolingType !== "max") {
     throw new ValueError(
-      `Error in pool: unknown poolingType ${String(poolingType)}, wanted avg or max`,
+      `Error in pool: unknown poolingType ${brief(poolingType)}, wanted avg or max`,
     );
   }
   const args = { filterSize: windowShape, strides, pad, dilations, dimRoundingMode };

@@ -2,7 +2,7 @@
  * Boxes of several classes, by given overlaps, and drawn outlines. On the host.
  */
 import { apply, apply1 } from "../../core/apply.ts";
-import { optionCheck } from "../../core/arguments.ts";
+import { optionCheck, wantNumber } from "../../core/arguments.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { floatScalar, toFloatInput, toIndexInput } from "../input.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
@@ -265,6 +265,8 @@ export function nonMaxSuppressionOverlaps(
   scoreThreshold: number = -Infinity,
 ): Tensor {
   const fn = "nonMaxSuppressionOverlaps";
+  wantNumber(overlapThreshold, "overlapThreshold", fn);
+  wantNumber(scoreThreshold, "scoreThreshold", fn);
   return apply1(NonMaxSuppressionWithOverlaps, [
     toFloatInput(overlaps, "overlaps", fn),
     toFloatInput(scores, "scores", fn),

@@ -6,6 +6,7 @@ import { isShape } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import { tensor } from "../array/creation.ts";
 import { checkPixels } from "./check_pixels.ts";
+import { brief } from "../../core/text.ts";
 
 /** Pixels in the form of pages: four bytes each, rows from the top. */
 export interface PixelData {
@@ -55,7 +56,7 @@ interface Context {
 export function fromPixels(pixels: PixelSource, numChannels: number = 3): Tensor {
   if (![1, 2, 3, 4].includes(numChannels)) {
     throw new ValueError(
-      `Cannot take ${String(numChannels)} channels of pixels: fromPixels takes 1 to 4 of them`,
+      `Cannot take ${brief(numChannels)} channels of pixels: fromPixels takes 1 to 4 of them`,
     );
   }
   const { width, height, data } = pixelsOf(pixels);

@@ -11,6 +11,7 @@ import { hostInts, knownInts } from "../array/view.ts";
 import { refuse } from "../host/arrays.ts";
 import { toFloatInput, toIndexInput } from "../input.ts";
 import { eagerKey } from "../random/state.ts";
+import { brief } from "../../core/text.ts";
 
 /** Pixels of a glimpse beyond its image. */
 export type GlimpseNoise = "uniform" | "gaussian" | "zero";
@@ -181,7 +182,7 @@ export function extractGlimpse(
   }
   if (!["uniform", "gaussian", "zero"].includes(noise)) {
     throw new ValueError(
-      `Cannot apply ${fn} with noise ${String(noise)}: wanted "uniform", "gaussian" or "zero"`,
+      `Cannot apply ${fn} with noise ${brief(noise)}: wanted "uniform", "gaussian" or "zero"`,
     );
   }
   const inputs = [

@@ -22,6 +22,7 @@ import { cos, sin } from "../pointwise/trigonometric.ts";
 import { cumsum } from "../reduce/scan.ts";
 import { eigh, eigvalsh } from "./decompositions.ts";
 import { diag } from "./diagonals.ts";
+import { brief } from "../../core/text.ts";
 
 /** Options of {@linkcode eighTridiagonal}. */
 export interface EighTridiagonalOptions {
@@ -42,7 +43,7 @@ const check = optionCheck<EighTridiagonalOptions>("linalg.eighTridiagonal", {
 function checkRange({ select = "a", selectRange }: EighTridiagonalOptions, fn: string): void {
   if (!["a", "i", "v"].includes(select)) {
     throw new ValueError(
-      `Cannot apply ${fn}: select must be "a", "i" or "v", received ${String(select)}`,
+      `Cannot apply ${fn}: select must be "a", "i" or "v", received ${brief(select)}`,
     );
   }
   if (select === "a") return;

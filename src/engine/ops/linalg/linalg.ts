@@ -24,6 +24,7 @@ import { matMul } from "./matmul.ts";
 import { add, div, mul, neg, sub } from "../pointwise/arithmetic.ts";
 import { sum } from "../reduce/reduce.ts";
 import { norm } from "../reduce/reduce_derived.ts";
+import { brief } from "../../core/text.ts";
 
 /** Returns the extents of matrices. Throws `ValueError` for lower ranks. */
 function extentsOf(shape: NonNullable<PartialShape>, op: string): readonly (number | null)[] {
@@ -171,7 +172,7 @@ export function bandPart(
   const count = (n: number | Tensor, what: string) => {
     if (n instanceof Tensor) return toIndexInput(n, what, "bandPart");
     if (!Number.isInteger(n)) {
-      throw new ValueError(`bandPart(): ${what} must be an integer, received ${String(n)}`);
+      throw new ValueError(`bandPart(): ${what} must be an integer, received ${brief(n)}`);
     }
     return intScalar(n);
   };
@@ -298,7 +299,7 @@ export function tensordot(
   const fits = (list: readonly number[], t: Tensor): boolean =>
     new Set(list).size === list.length &&
     list.every((i) => Number.isInteger(i) && i >= 0 && i < t.rank);
-  if (left?.length !== right?.length || !fits(left, x) || !fits(right, y)) {
+  if (!left || left.length !== right?.length || !fits(left, x) || !fits(right, y)) {
     throw new ValueError(
       `Different number of contraction axes 'a' and 'b', or axes that are not there: received ${
         JSON.stringify(axes)

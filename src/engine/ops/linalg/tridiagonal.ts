@@ -15,6 +15,7 @@ import { add, mul, neg } from "../pointwise/arithmetic.ts";
 import { sum } from "../reduce/reduce.ts";
 import { diagPart } from "./diagonals.ts";
 import { flip } from "./linalg.ts";
+import { brief } from "../../core/text.ts";
 
 const FLOATS = "T: {float64, float32, float16}";
 
@@ -183,7 +184,7 @@ function compactOf(
     }
   }
   throw new ValueError(
-    `${fn}(): diagonalsFormat must be compact, sequence or matrix, received ${String(format)}`,
+    `${fn}(): diagonalsFormat must be compact, sequence or matrix, received ${brief(format)}`,
   );
 }
 

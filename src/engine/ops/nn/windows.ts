@@ -24,8 +24,8 @@ import { neg } from "../pointwise/arithmetic.ts";
 function behindAxis(pad: Padding, fn: string): Padding {
   if (typeof pad === "string") return pad;
   if (typeof pad === "number") return [[0, 0], [pad, pad]];
-  if (pad.length === 1) return [[0, 0], pad[0]];
-  if (pad.length === 3) return [[0, 0], pad[1]];
+  if (pad?.length === 1) return [[0, 0], pad[0]];
+  if (pad?.length === 3) return [[0, 0], pad[1]];
   throw new ValueError(
     `Error in ${fn}: pad must hold [before, after] for the axis, received ${JSON.stringify(pad)}`,
   );

@@ -249,6 +249,7 @@ export function multinomial(
     }
     if (normalized) rows = apply1(lookupOp("Log")!, [rows]);
     const vector = shape?.length === 1;
+    wantNumber(numSamples, "numSamples", "multinomial");
     const inputs = [
       vector ? expandDims(rows, 0) : rows,
       toIndexInput(numSamples, "numSamples", "multinomial"),

@@ -20,6 +20,7 @@ import { maximum, minimum, where } from "../pointwise/select.ts";
 import { FLOAT_OR_COMPLEX } from "../pointwise/define_pointwise.ts";
 import { defineReduction, keepAxes } from "./define_reduction.ts";
 import { allOf, type Axes, axesInput, max, mean, min, Sum, sum } from "./reduce.ts";
+import { brief } from "../../core/text.ts";
 
 const EuclideanNorm = defineReduction("EuclideanNorm", {
   op: "sum",
@@ -148,7 +149,7 @@ export function norm(
     }
     throw new ValueError(
       `Cannot take the norm of a vector: received ord ${
-        String(ord)
+        brief(ord)
       }, wanted 1, 2, ±Infinity or "euclidean"`,
     );
   });
@@ -182,7 +183,7 @@ function matrixNorm(
   }
   throw new ValueError(
     `Cannot take the norm of a matrix: received ord ${
-      String(ord)
+      brief(ord)
     }, wanted 1, ±Infinity, "euclidean" or "fro"`,
   );
 }

@@ -12,6 +12,7 @@ import { lastExtent } from "../array/slice.ts";
 import { asTensor, intScalar, shapeOfInput, toIndexInput, toMatchingInputs } from "../input.ts";
 import { neg, toNumberInput } from "../pointwise/arithmetic.ts";
 import { bitwiseInvert } from "../pointwise/logical.ts";
+import { brief } from "../../core/text.ts";
 
 /** Returns the shape with another last axis. */
 function lastAxis(x: PartialShape, extent: number | null): PartialShape {
@@ -64,6 +65,9 @@ const TopK = defineOp({
   infer: ([x, k]) => {
     if (x.shape !== null && x.shape.length === 0) {
       throw new ValueError("Shape must be at least rank 1 but is rank 0 for 'TopKV2'");
+    }
+    if (k.shape !== null && k.shape.length !== 0) {
+      throw new ValueError(`Shape must be rank 0 but is rank ${k.shape.length} for 'TopKV2'`);
     }
     const wanted = knownInts(k)?.[0] ?? null, columns = x.shape?.at(-1) ?? null;
     if (wanted !== null && wanted < 0) throw new ValueError(`Need k >= 0, got ${wanted}`);
@@ -121,7 +125,7 @@ export type SortDirection = "ASCENDING" | "DESCENDING";
 function order(x: TensorLike, fn: string, axis: number, direction: SortDirection): TopKResult {
   return compose(() => {
     if (direction !== "ASCENDING" && direction !== "DESCENDING") {
-      throw new ValueError(`Cannot sort ${String(direction)}: wanted "ASCENDING" or "DESCENDING"`);
+      throw new ValueError(`Cannot sort ${brief(direction)}: wanted "ASCENDING" or "DESCENDING"`);
     }
     const input = toNumberInput(x, fn);
     const rank = shapeOfInput(input)?.length;
@@ -229,7 +233,7 @@ export function searchSorted(
   return compose(() => {
     if (side !== "left" && side !== "right") {
       throw new ValueError(
-        `Cannot search: side must be "left" or "right", received ${String(side)}`,
+        `Cannot search: side must be "left" or "right", received ${brief(side)}`,
       );
     }
     const names = ["sortedSequence", "values"] as const;

@@ -22,6 +22,7 @@ import { logSumExp } from "../reduce/reduce_derived.ts";
 import { cumsum } from "../reduce/scan.ts";
 import { dropout } from "./dropout.ts";
 import { softmax } from "./softmax.ts";
+import { brief } from "../../core/text.ts";
 
 /** A score this low weighs nothing beside others of causal attention: the lowest of float16. */
 const LATER = -65504;
@@ -213,7 +214,7 @@ function inWindow(distance: Tensor, window: number | readonly [number, number]):
   const [left, right] = typeof window === "number" ? [window, window] : window;
   if (!(left >= 0 && right >= 0)) {
     throw new ValueError(
-      `Cannot attend: window must be numbers of keys from 0 on, received ${String(window)}`,
+      `Cannot attend: window must be numbers of keys from 0 on, received ${brief(window)}`,
     );
   }
   return logicalAnd(lessEqual(distance, left), greaterEqual(distance, -right));

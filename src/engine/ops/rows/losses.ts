@@ -17,6 +17,7 @@ import { minimum } from "../pointwise/select.ts";
 import { softplus } from "../pointwise/sigmoid.ts";
 import { mean, sum } from "../reduce/reduce.ts";
 import { softmaxCrossEntropyWithLogits } from "./softmax.ts";
+import { brief } from "../../core/text.ts";
 
 /** Reduction of a tensor of losses to the result. */
 export enum Reduction {
@@ -77,7 +78,7 @@ function weighted(
       return divNoNan(sum(weightedLosses), sum(cast(present, losses.dtype)));
     }
   }
-  throw new ValueError(`Unknown reduction: ${String(reduction)}`);
+  throw new ValueError(`Unknown reduction: ${brief(reduction)}`);
 }
 
 /** Moves labels towards a half, or towards equal odds of `classes`. */

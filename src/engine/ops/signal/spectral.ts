@@ -18,6 +18,7 @@ import { hostInts, knownInts } from "../array/view.ts";
 import { shapeOfInput, toIndexInput, toInput } from "../input.ts";
 import { div, mul } from "../pointwise/arithmetic.ts";
 import { extentOf } from "./extent.ts";
+import { wantNumber } from "../../core/arguments.ts";
 
 function withLast(x: PartialShape, last: number | null, op: string): PartialShape {
   if (x === null) return null;
@@ -163,6 +164,11 @@ export function ifft(input: TensorLike): Tensor {
   return apply1(Ifft, [complexInput(input, "ifft")]);
 }
 
+function lengthOf(fftLength: number | undefined, fn: string): number | undefined {
+  if (fftLength !== undefined) wantNumber(fftLength, "fftLength", fn);
+  return fftLength;
+}
+
 /**
  * Discrete Fourier transform of real numbers along the last axis, cut or padded with zeros to `fftLength`: the first
  * `fftLength / 2 + 1` elements, the others being their conjugates. TensorFlow op `RFFT`.
@@ -178,7 +184,7 @@ export function ifft(input: TensorLike): Tensor {
 export function rfft(input: TensorLike, fftLength?: number): Tensor {
   const x = toInput(input, "input", "rfft");
   const double = x.dtype === "float64";
-  const length = fftLength === undefined ? lastLength(x, "rfft") : fftLength;
+  const length = lengthOf(fftLength, "rfft") ?? lastLength(x, "rfft");
   return apply1(Rfft, [x, toIndexInput([length], "fftLength", "rfft")], {
     Tcomplex: double ? "complex128" : "complex64",
   });
@@ -197,7 +203,7 @@ export function rfft(input: TensorLike, fftLength?: number): Tensor {
  */
 export function irfft(input: TensorLike, fftLength?: number): Tensor {
   const x = complexInput(input, "irfft");
-  const length = fftLength === undefined ? 2 * (lastLength(x, "irfft") - 1) : fftLength;
+  const length = lengthOf(fftLength, "irfft") ?? 2 * (lastLength(x, "irfft") - 1);
   return apply1(Irfft, [x, toIndexInput([length], "fftLength", "irfft")], {
     Treal: x.dtype === "complex128" ? "float64" : "float32",
   });

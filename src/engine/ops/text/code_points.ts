@@ -12,6 +12,7 @@ import { mul } from "../pointwise/arithmetic.ts";
 import { RaggedTensor } from "../ragged/ragged_tensor.ts";
 import { texts } from "./text_input.ts";
 import { UnicodeDecode, UnicodeDecodeWithOffsets, UnicodeEncode } from "./unicode.ts";
+import { brief } from "../../core/text.ts";
 
 /** Names of the options of {@linkcode UnicodeOptions}. */
 export const UNICODE = { errors: true, replacementChar: true } as const;
@@ -22,7 +23,7 @@ const ERRORS: readonly unknown[] = ["strict", "replace", "ignore"];
 export function errorsOf({ errors = "replace" }: UnicodeOptions, fn: string): string {
   if (ERRORS.includes(errors)) return errors;
   throw new ValueError(
-    `strings.${fn}(): errors must be ${ERRORS.join(", ")}, received ${String(errors)}`,
+    `strings.${fn}(): errors must be ${ERRORS.join(", ")}, received ${brief(errors)}`,
   );
 }
 

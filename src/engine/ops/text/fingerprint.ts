@@ -3,7 +3,7 @@ import { apply1 } from "../../core/apply.ts";
 import { UnimplementedError, ValueError } from "../../core/errors.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import { sizeOf } from "../../core/shape.ts";
-import { decodeString } from "../../core/text.ts";
+import { brief, decodeString } from "../../core/text.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { fingerprint64 } from "../../kernels/host/text/string_hash.ts";
 import { refuse, textsOf } from "../host/arrays.ts";
@@ -70,7 +70,7 @@ export function fingerprint(data: TensorLike, method = "farmhash64"): Tensor {
   const fn = "fingerprint", rows = toDenseInput(data, "data", fn);
   if (method !== "farmhash64") {
     throw new UnimplementedError(
-      `Cannot apply ${fn} with method ${String(method)}: wanted "farmhash64"`,
+      `Cannot apply ${fn} with method ${brief(method)}: wanted "farmhash64"`,
     );
   }
   if (shapeOfInput(rows)?.length === 0) {

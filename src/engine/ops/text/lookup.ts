@@ -14,6 +14,7 @@ import { add } from "../pointwise/arithmetic.ts";
 import { equal } from "../pointwise/compare.ts";
 import { where } from "../pointwise/select.ts";
 import { toHashBucketFast } from "./strings.ts";
+import { brief } from "../../core/text.ts";
 
 /** Dtypes of a table, where they do not follow from its keys and values. */
 export interface TableDTypes {
@@ -226,7 +227,9 @@ export class StaticVocabularyTable {
   constructor(initializer: KeyValueTensorInitializer, numOovBuckets: number) {
     if (!(Number.isInteger(numOovBuckets) && numOovBuckets > 0)) {
       throw new ValueError(
-        `Cannot make a vocabulary with numOovBuckets ${numOovBuckets}: wanted a whole number of at least 1`,
+        `Cannot make a vocabulary with numOovBuckets ${
+          brief(numOovBuckets)
+        }: wanted a whole number of at least 1`,
       );
     }
     this.#table = new StaticHashTable(initializer, -1);

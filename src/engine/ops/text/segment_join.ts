@@ -5,7 +5,7 @@ import { ValueError } from "../../core/errors.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import { sizeOf } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import { encodeString, joinBytes } from "../../core/text.ts";
+import { brief, encodeString, joinBytes } from "../../core/text.ts";
 import { wideIndexInput } from "../array/gather.ts";
 import { segmentShape } from "../array/segment.ts";
 import { hostInts, knownInts } from "../array/view.ts";
@@ -54,7 +54,7 @@ export function unsortedSegmentJoin(
   wantString(separator, "separator", fn);
   if (!(Number.isInteger(numSegments) && numSegments >= 0)) {
     throw new ValueError(
-      `Cannot apply ${fn}: numSegments must be a whole number, received ${String(numSegments)}`,
+      `Cannot apply ${fn}: numSegments must be a whole number, received ${brief(numSegments)}`,
     );
   }
   const ids = wideIndexInput(segmentIds, fn);

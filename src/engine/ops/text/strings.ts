@@ -34,6 +34,7 @@ import {
 } from "./text_ops.ts";
 import { texts } from "./text_input.ts";
 import { stringNGrams, stringToHashBucketFast } from "../host/string.ts";
+import { brief } from "../../core/text.ts";
 
 /** The unit in which lengths and places are counted. */
 export type StringUnit = "BYTE" | "UTF8_CHAR";
@@ -328,7 +329,7 @@ export function toHashBucket(input: TensorLike, numBuckets: number): Tensor {
 function wantBuckets(numBuckets: number): void {
   if (Number.isInteger(numBuckets) && numBuckets > 0) return;
   throw new ValueError(
-    `Cannot hash into ${String(numBuckets)} buckets: Number of buckets must be at least 1`,
+    `Cannot hash into ${brief(numBuckets)} buckets: Number of buckets must be at least 1`,
   );
 }
 

@@ -14,6 +14,7 @@ import {
 import { regexOf, replaceRegex } from "../../kernels/host/text/regex.ts";
 import { refuse, textsOf, wholeArray } from "../host/arrays.ts";
 import { defineStringMap } from "./define_string_map.ts";
+import { ValueError } from "../../core/errors.ts";
 
 const withCase = { attrs: ['encoding: string = ""'] };
 
@@ -205,7 +206,14 @@ export const StringSplitV2: OpDef = defineOp({
   inputs: ["input: string", "sep: string"],
   outputs: ["indices: int64", "values: string", "shape: int64"],
   attrs: ["maxsplit: int = -1"],
-  infer: () => [[null, 2], [null], [2]],
+  infer: ([, sep]) => {
+    if (sep.shape !== null && sep.shape.length !== 0) {
+      throw new ValueError(
+        `Shape must be rank 0 but is rank ${sep.shape.length} for 'StringSplitV2'`,
+      );
+    }
+    return [[null, 2], [null], [2]];
+  },
   grad: null,
   cpu: ([x, sep], _, { attrs }) => {
     const [separator] = textsOf(sep);

@@ -17,6 +17,7 @@ import {
   EncodeJpegVariableQuality,
   ExtractJpegShape,
 } from "../image_ops.ts";
+import { brief } from "../../../engine/core/text.ts";
 
 /**
  * True where encoded bytes begin as those of a JPEG do, a bool scalar. Follows TensorFlow `tf.io.is_jpeg`.
@@ -50,7 +51,7 @@ export function extractJpegShape(
   if (outputType !== "int32" && outputType !== "int64") {
     throw new TypeError(
       `Cannot apply extractJpegShape: outputType must be "int32" or "int64", received ${
-        String(outputType)
+        brief(outputType)
       }`,
     );
   }

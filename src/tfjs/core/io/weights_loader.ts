@@ -1,5 +1,5 @@
 /** Loading of the weights of a manifest, from files that each hold some of them. */
-import { wantList, wantObject } from "../../../engine/core/arguments.ts";
+import { wantList, wantObject, wantString } from "../../../engine/core/arguments.ts";
 import { env } from "../environment.ts";
 import { assert } from "../util/checks.ts";
 import type { NamedTensorMap } from "../types.ts";
@@ -87,6 +87,7 @@ export function weightsLoaderFactory(
       wantObject(group, "manifest[]", "loadWeights", "a group of weights");
       wantList(group.weights, "manifest[].weights", "loadWeights", "the specs of weights");
     }
+    wantString(filePathPrefix, "filePathPrefix", "loadWeights");
     const isWanted = ({ name }: WeightsManifestEntry) => weightNames?.includes(name) ?? true;
     const known = new Set(manifest.flatMap(({ weights }) => weights.map(({ name }) => name)));
     const missing = (weightNames ?? []).filter((name) => !known.has(name));
