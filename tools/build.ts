@@ -4,7 +4,7 @@
  *
  * `deno task build --check` then asks Deno whether it could be published.
  *
- * Nothing is minified: stack texts stay readable, and a start would not be faster for it.
+ * Nothing but the files for pages without modules is minified: stack texts stay readable, and a start would not be faster for it.
  *
  * @module
  */
@@ -13,6 +13,7 @@ import { build, type BuildOptions, type Plugin, stop } from "esbuild";
 import { capture, run } from "./command.ts";
 import { type Config, enterRoot, read, readConfig, ROOT } from "./files.ts";
 import { commonJs } from "./package/common_js.ts";
+import { globalScripts } from "./package/global_script.ts";
 import { moduleTree, placeOf, TREE, withSideEffects } from "./package/module_tree.ts";
 import { buildOrt, buildTfjsCore } from "./package/stand_ins.ts";
 import { json, writeFiles } from "./package/write_files.ts";
@@ -172,6 +173,7 @@ async function code(
         ...files,
         ...(await commonJs(required, { ...COMMON, plugins: [WORKER] }))
           .map(([name, text]): [string, string] => [name, withClassNames(text)]),
+        ...await globalScripts({ ...COMMON, plugins: [WORKER] }),
         ...await moduleTree(modules, { ...COMMON, plugins: [WORKER] }),
       ],
       modules,
@@ -249,7 +251,7 @@ function denoConfig({ name, version, license, imports }: Config, entries: readon
     // A package.json beside it would have packages looked for in a node_modules folder.
     nodeModulesDir: "none",
     // The folder is ignored by git, and would be by `deno publish`.
-    publish: { exclude: ["!**/*", TREE, "*.cjs"] },
+    publish: { exclude: ["!**/*", TREE, "*.cjs", "*.min.js"] },
   };
 }
 
@@ -291,6 +293,9 @@ function npmManifest(
         default: `./${entry.file}.js`,
       }]),
     ),
+    // CDNs serve it to pages without modules.
+    unpkg: "./weft.min.js",
+    jsdelivr: "./weft.min.js",
     // Compilers that resolve as Node 10 did, TypeScript's default for CommonJS, read no exports.
     main: `./${entries[0]!.file}.cjs`,
     types: typesOf(entries[0]!),
