@@ -14,7 +14,6 @@ import type {
   TensorFromTextureOptions,
   TensorToImageOptions,
 } from "./tensor_types.ts";
-import { describe } from "../engine/core/text.ts";
 
 /** Element types that data in these places may have. */
 const TYPES_AT: Readonly<Record<string, readonly string[]>> = {
@@ -298,7 +297,8 @@ function dataOfClass(given: unknown): TypedData {
   if (given instanceof Uint8ClampedArray) return { type: "uint8", data: Uint8Array.from(given) };
   const type = typeOfArray(given);
   if (type !== undefined) return { type, data: given as TensorData };
-  throw new TypeError(`Unsupported type for tensor data: ${describe(given)}.`);
+  const name = given?.constructor?.name ?? String(given);
+  throw new TypeError(`Unsupported type for tensor data: ${name}.`);
 }
 
 function sizeOfDims(dims: readonly unknown[]): number {

@@ -41,7 +41,7 @@ const BEFORE: Readonly<Record<string, () => unknown[]>> = {
   "a function and a list": () => [(x: unknown) => x, [tf.tensor([1, 2])]],
 };
 
-/** What entries export beside the main one's. `./eager` has the main one's functions; those of `./numpy` and `./tfjs` are other packages'. */
+/** Entries, of which each is asked for what those before it have not. `./eager` has the main one's functions; those of `./numpy` and `./tfjs` are other packages'. */
 const ENTRIES: Readonly<Record<string, object>> = {
   "": tf,
   "distribute": cluster,
@@ -66,7 +66,7 @@ const LEFT_OUT =
 
 type Untyped = (...args: unknown[]) => unknown;
 
-/** What `./tfjs-core` has for authors of kernels and backends, who know what they pass, as in TensorFlow.js. */
+/** Functions of `./tfjs-core` for authors of kernels and backends, unchecked as in TensorFlow.js. */
 const FOR_KERNELS =
   /util\.|kernel_impls|Kernel|Backend|Platform|^(?:un)?registerGradient|^(?:engine|env)$/;
 

@@ -55,7 +55,7 @@ function fill(text: string, parts: Readonly<Record<string, string>>): string {
 /** Parts of the site by how names of their pages begin. */
 const PART_OF: Readonly<Record<string, string>> = { guides: "guide_", reference: "api_" };
 
-/** What `aria-current` says of a link on a page: that it leads there, or to what the page is a part of. */
+/** The text of `aria-current` of a link on a page: that it leads there, or to what the page is a part of. */
 function whereIs(linked: string, page: string): "page" | "true" | null {
   if (linked === page) return "page";
   const start = PART_OF[linked];

@@ -20,7 +20,6 @@ import type { GraphInterpreter } from "./current_graph.ts";
 import { GraphVariables } from "./graph_variables.ts";
 import type { GraphDefJson, GraphDefOptions } from "./graph_def_json.ts";
 import { captureSite, constantValue, Operation, operationOf, SymbolicTensor } from "./operation.ts";
-import { brief } from "../core/text.ts";
 
 /** Writes graphs as GraphDefs. */
 export const graphDefs: Seam<(graph: Graph, options: GraphDefOptions) => GraphDefJson> = seam(
@@ -290,7 +289,7 @@ export class Graph {
       const op = operationOf(c);
       if (op?.graph === this) return op;
       throw new ValueError(
-        `Cannot depend on ${brief(c)}: it is not an operation or tensor of this graph`,
+        `Cannot depend on ${String(c)}: it is not an operation or tensor of this graph`,
       );
     });
     const scope = { controls: ops, made: new Set<Operation>() };

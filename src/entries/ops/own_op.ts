@@ -1,5 +1,4 @@
 /** User-defined ops: checked where they are defined, and applied like those of the library. */
-import { showFunction } from "../../engine/core/arrays/shown.ts";
 import { apply } from "../../engine/core/apply.ts";
 import { describe } from "../../engine/core/convert.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
@@ -75,15 +74,7 @@ export function defineOp(init: OpInit): OpDef {
   });
   // Parsed now, so that an error names the definition.
   void [def.signature.attrDefs, def.signature.inputArgs, def.signature.outputArgs];
-  return shown(def);
-}
-
-/** Gives an op a text for consoles: `<Op 'Acme>Mish' (x: T) → (y: T)>`. */
-function shown(def: OpDef): OpDef {
-  return showFunction(
-    def,
-    () => `<Op '${def.name}' (${def.inputs.join(", ")}) → (${def.outputs.join(", ")})>`,
-  );
+  return def;
 }
 
 /**
@@ -111,10 +102,10 @@ export function definePointwise(
       `Cannot define op "${name}": its expression is ${describe(expr)}, wanted a function`,
     );
   }
-  return shown(registerPointwise(name, expr, {
+  return registerPointwise(name, expr, {
     portable: { never: "it is an op of this program's own" },
     ...init,
-  }));
+  });
 }
 
 /**

@@ -1,4 +1,4 @@
-/** What the optimizers of TensorFlow 1 have in common: a step adds TensorFlow's own update op for each variable. */
+/** The common part of TensorFlow 1's optimizers: a step adds TensorFlow's own update op for each variable. */
 import { showAs } from "../../engine/core/arrays/shown.ts";
 import { apply1 } from "../../engine/core/apply.ts";
 import { lookupOp } from "../../engine/core/op.ts";

@@ -1,5 +1,4 @@
 /** The optimizers of TensorFlow 1, in its numerics. Updates never meet each other here, so that `useLocking` changes nothing. */
-import type { TensorLike } from "../../engine/core/tensor.ts";
 import { wantNumber } from "../../engine/core/arguments.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { cast } from "../../engine/ops/array/cast.ts";

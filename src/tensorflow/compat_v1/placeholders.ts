@@ -1,12 +1,11 @@
 /** Placeholders of ragged and sparse values. */
-import { wantList, wantString } from "../../engine/core/arguments.ts";
+import { wantList, wantNumber, wantString } from "../../engine/core/arguments.ts";
 import type { DType } from "../../engine/core/dtype.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import type { PartialShape } from "../../engine/core/shape.ts";
 import { placeholder } from "../../engine/ops/graph_ops.ts";
 import { RaggedTensor } from "../../engine/ops/ragged/ragged_tensor.ts";
 import { SparseTensor } from "../../engine/ops/ragged/sparse_tensor.ts";
-import { brief } from "../../engine/core/text.ts";
 
 /**
  * A placeholder of a ragged tensor, of which `raggedRank` dimensions are ragged; `valueShape` are the dimensions below
@@ -33,11 +32,10 @@ export function raggedPlaceholder(
   valueShape: NonNullable<PartialShape> = [],
   name = "RaggedPlaceholder",
 ): RaggedTensor {
+  wantNumber(raggedRank, "raggedRank", "ragged.placeholder");
   if (!(Number.isInteger(raggedRank) && raggedRank >= 1)) {
     throw new ValueError(
-      `Cannot make a ragged placeholder: wanted a raggedRank of at least 1, received ${
-        brief(raggedRank)
-      }`,
+      `Cannot make a ragged placeholder: wanted a raggedRank of at least 1, received ${raggedRank}`,
     );
   }
   wantList(valueShape, "valueShape", "ragged.placeholder");

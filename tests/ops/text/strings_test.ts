@@ -185,6 +185,17 @@ testOnDevices("tables change by ops in the order of the program", async () => {
   assertEquals(await table.size().array(), 2n as never);
 });
 
+testOnDevices("a vocabulary takes integers of any dtype for its words, and no others", async () => {
+  const words = ["a", "b", "c"];
+  const of = (values: tf.TensorLike) =>
+    new lookup.StaticVocabularyTable(new lookup.KeyValueTensorInitializer(words, values), 1);
+  for (const values of [[2, 0, 1], [2n, 0n, 1n], tf.tensor([2, 0, 1], [3], "int32")]) {
+    const found = of(values as tf.TensorLike).lookup(["c", "a"]);
+    assertEquals([found.dtype, await found.array()], ["int32", [1, 2]]);
+  }
+  assertThrows(() => of([0.5, 1, 2]), TypeError, "wanted integers");
+});
+
 testOnDevices("a vocabulary numbers unknown words behind its own", async () => {
   const table = lookup.StaticVocabularyTable.of(["a", "b"], 3);
   const found = await tf.function((x: tf.Tensor) => table.lookup(x))(tf.tensor(["b", "zz", "a"]))

@@ -15,6 +15,7 @@ import { equal } from "../pointwise/compare.ts";
 import { where } from "../pointwise/select.ts";
 import { toHashBucketFast } from "./strings.ts";
 import { brief } from "../../core/text.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 
 /** Dtypes of a table, where they do not follow from its keys and values. */
 export interface TableDTypes {
@@ -207,6 +208,18 @@ export class MutableHashTable extends HashTable {
   }
 }
 
+/** Makes the values int32, as numbers of JavaScript are where no dtype is said. */
+function withIntegers(given: KeyValueTensorInitializer): KeyValueTensorInitializer {
+  const { keys, values } = given;
+  if (values.dtype === "int32") return given;
+  const numbers = Array.from(values.data as ArrayLike<number | bigint>, Number);
+  if (!numbers.every(Number.isInteger)) {
+    throw new TypeError(`Cannot make a vocabulary of ${values.dtype} values: wanted integers`);
+  }
+  const integers = new NdArray("int32", [keys.size], Int32Array.from(numbers));
+  return new KeyValueTensorInitializer(keys, integers);
+}
+
 /**
  * A table of a vocabulary: words that it does not have are numbered by their hash, in `numOovBuckets` numbers behind those of the table.
  * Follows TensorFlow `tf.lookup.StaticVocabularyTable`. Throws `ValueError` for no bucket.
@@ -223,7 +236,7 @@ export class StaticVocabularyTable {
   readonly #size: number;
   readonly #buckets: number;
 
-  /** Takes words and their numbers from 0 on, int32. */
+  /** Takes words and their numbers from 0 on, integers of any dtype. */
   constructor(initializer: KeyValueTensorInitializer, numOovBuckets: number) {
     if (!(Number.isInteger(numOovBuckets) && numOovBuckets > 0)) {
       throw new ValueError(
@@ -232,7 +245,7 @@ export class StaticVocabularyTable {
         }: wanted a whole number of at least 1`,
       );
     }
-    this.#table = new StaticHashTable(initializer, -1);
+    this.#table = new StaticHashTable(withIntegers(initializer), -1);
     this.#size = initializer.keys.size;
     this.#buckets = numOovBuckets;
   }
