@@ -3,7 +3,11 @@ import { type DType, DTYPES, type HostData } from "../engine/core/dtype.ts";
 import { NdArray } from "../engine/core/nd_array.ts";
 import { sizeOf } from "../engine/core/shape.ts";
 import { HttpError } from "./http_error.ts";
-import { shown } from "./values.ts";
+import type { Slices } from "./slices.ts";
+import { shown, STRING_COST } from "./values.ts";
+
+/** Strings between two looks at the clock. */
+const STRINGS = 4096;
 
 /** The protocol's names of dtypes. */
 export const DATATYPES: Readonly<Partial<Record<DType, string>>> = {
@@ -23,15 +27,19 @@ export const DATATYPES: Readonly<Partial<Record<DType, string>>> = {
   string: "BYTES",
 };
 
-/** Decodes a tensor's bytes. Throws `HttpError` 400 where their number does not fit. */
-export function arrayFromWire(
-  bytes: Uint8Array<ArrayBuffer>,
-  shape: readonly number[],
-  dtype: DType,
-  what: string,
-): NdArray {
-  const size = sizeOf(shape);
-  if (dtype === "string") return new NdArray(dtype, shape, stringsFromWire(bytes, size, what));
+/** A tensor's bytes, and what they mean. */
+export interface Wire {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly shape: readonly number[];
+  readonly dtype: DType;
+  /** Name in errors. */
+  readonly what: string;
+}
+
+/** Decodes a tensor's bytes. Rejects with `HttpError` 400 where their number does not fit. */
+export async function arrayFromWire(wire: Wire, slices: Slices): Promise<NdArray> {
+  const { bytes, shape, dtype, what } = wire, size = sizeOf(shape);
+  if (dtype === "string") return new NdArray(dtype, shape, await stringsFromWire(wire, slices));
   const wanted = size * DTYPES[dtype].bytes;
   if (bytes.length !== wanted) {
     throw new HttpError(
@@ -45,7 +53,11 @@ export function arrayFromWire(
 }
 
 /** Reads strings, each after its length in four bytes. */
-function stringsFromWire(bytes: Uint8Array, size: number, what: string): Uint8Array[] {
+async function stringsFromWire(
+  { bytes, shape, what }: Wire,
+  slices: Slices,
+): Promise<Uint8Array[]> {
+  const size = sizeOf(shape);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const out: Uint8Array[] = [];
   let at = 0;
@@ -54,6 +66,9 @@ function stringsFromWire(bytes: Uint8Array, size: number, what: string): Uint8Ar
     at += 4;
     if (at + length > bytes.length) break;
     out.push(bytes.slice(at, at += length));
+    if (out.length % STRINGS !== 0) continue;
+    slices.took(STRINGS * STRING_COST);
+    await slices.turn();
   }
   if (out.length === size && at === bytes.length) return out;
   throw new HttpError(

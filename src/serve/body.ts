@@ -3,6 +3,9 @@ import { ByteBudget } from "../library/io/bytes.ts";
 import { HttpError } from "./http_error.ts";
 import { concatInSlices, Slices } from "./slices.ts";
 
+/** Bytes that are unpacked at a time, to a thousand times as many at most. */
+const PACKED_BYTES = 4096;
+
 /** Bounds the bytes of all bodies that requests hold until they are answered. Beyond them is `HttpError` 429. */
 export function bodyBytes(most: number): ByteBudget {
   return new ByteBudget(
@@ -38,18 +41,21 @@ export async function readBody(
   if (request.body === null) return new Uint8Array();
   const parts: Uint8Array[] = [];
   let length = 0;
-  const reader = decoded(request.body, request.headers.get("content-encoding")).getReader();
+  const coding = request.headers.get("content-encoding")?.toLowerCase() ?? "identity";
+  const slices = new Slices(signal);
+  const reader = decoded(request.body, coding).getReader();
   const leave = (): void => void reader.cancel(signal.reason).catch(() => {});
   signal.addEventListener("abort", leave, { once: true });
   try {
     while (true) {
       const { value, done } = await reader.read();
       signal.throwIfAborted();
-      if (done) return await concatInSlices(parts, new Slices(signal));
+      if (done) return await concatInSlices(parts, slices);
       length += value.length;
       if (length > maxBytes) throw tooLong();
       took(value.length);
       parts.push(value);
+      if (coding !== "identity") await slices.turn();
     }
   } catch (error) {
     // Cancelling tells the client to stop sending; it may have gone already.
@@ -64,11 +70,22 @@ export async function readBody(
 
 function decoded(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
-  coding: string | null,
+  coding: string,
 ): ReadableStream<Uint8Array> {
-  if (coding === null || coding === "identity") return body;
+  if (coding === "identity") return body;
   if (coding === "gzip" || coding === "deflate") {
-    return body.pipeThrough(new DecompressionStream(coding));
+    return body.pipeThrough(inPieces()).pipeThrough(new DecompressionStream(coding));
   }
   throw new HttpError(415, `Cannot read the request: its content-encoding is "${coding}"`);
+}
+
+/** Cuts chunks: one of 64 KiB may unpack to as many MiB at once. */
+function inPieces(): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
+  return new TransformStream({
+    transform(chunk, controller) {
+      for (let at = 0; at < chunk.length; at += PACKED_BYTES) {
+        controller.enqueue(chunk.subarray(at, at + PACKED_BYTES));
+      }
+    },
+  });
 }

@@ -4,8 +4,9 @@ import { ValueError } from "../engine/core/errors.ts";
 import { wrongArgument } from "../engine/core/arguments.ts";
 
 /** Headers that requests of the protocols have, and those of answers. */
-const ASKED = "authorization, content-type, x-timeout-ms, inference-header-content-length";
-const ANSWERED = "inference-header-content-length, www-authenticate";
+const ASKED =
+  "authorization, content-encoding, content-type, inference-header-content-length, x-timeout-ms";
+const ANSWERED = "allow, inference-header-content-length, retry-after, www-authenticate";
 /** Seconds that a browser remembers what it was told: the longest that all of them keep. */
 const REMEMBERED = 7200;
 
@@ -21,9 +22,7 @@ export class CrossOrigin {
     if (!Array.isArray(origins) || origins.some((origin) => typeof origin !== "string")) {
       throw wrongArgument(origins, "origins", "createHandler", "a list of strings");
     }
-    const wrong = origins.find((origin) =>
-      origin !== "*" && !(URL.canParse(origin) && new URL(origin).origin === origin)
-    );
+    const wrong = origins.find((origin) => origin !== "*" && !isOrigin(origin));
     if (wrong !== undefined) {
       throw new ValueError(
         `Cannot serve pages of ${
@@ -66,4 +65,11 @@ export class CrossOrigin {
     if (this.#origins.has("*")) return "*";
     return this.#origins.has(origin) ? origin : null;
   }
+}
+
+/** True for a text that browsers send as an origin; pages of extensions and of programs have schemes of their own. */
+function isOrigin(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { origin, protocol, host } = new URL(text);
+  return (origin === "null" && host !== "" ? `${protocol}//${host}` : origin) === text;
 }

@@ -11,6 +11,7 @@ import { infer, JSON_LENGTH, modelJson } from "./inference_protocol.ts";
 import { Metrics } from "./metrics.ts";
 import { ModelList, type Versions } from "./model_entry.ts";
 import type { ServableModel } from "./servable.ts";
+import { Slices } from "./slices.ts";
 import { metadataJson, predict, statusJson } from "./tensorflow_rest.ts";
 
 /** Options of {@linkcode createHandler}. */
@@ -26,7 +27,10 @@ export interface HandlerOptions {
   readonly maxQueued?: number;
   /** Most bytes of a request's body, after decompression; longer ones are answered 413. Default 64 MiB. */
   readonly maxBodyBytes?: number;
-  /** Most bytes of the bodies of all requests that are not answered yet; further ones are answered 429. Default four of the longest. */
+  /**
+   * Most bytes of the bodies of all requests that are not answered yet, and of the lists, objects and strings in them; further ones are
+   * answered 429, and one that takes more by itself 413. Default four of the longest.
+   */
   readonly maxBodiesBytes?: number;
   /**
    * Milliseconds after which a request is answered 504. A request may ask for less by its header `x-timeout-ms`. Default 30,000.
@@ -115,6 +119,7 @@ class ModelServer {
   readonly #metrics = new Metrics();
   readonly #timeoutMs: number;
   readonly #maxBodyBytes: number;
+  readonly #maxBodiesBytes: number;
   readonly #bodies: ByteBudget;
   readonly #token: string | undefined;
   readonly #origins: CrossOrigin;
@@ -128,9 +133,11 @@ class ModelServer {
     this.#origins = new CrossOrigin(options.origins);
     this.#timeoutMs = positive("timeoutMs", options.timeoutMs ?? 30_000);
     this.#maxBodyBytes = positive("maxBodyBytes", options.maxBodyBytes ?? MAX_BODY_BYTES);
-    this.#bodies = bodyBytes(
-      positive("maxBodiesBytes", options.maxBodiesBytes ?? BODIES * this.#maxBodyBytes),
+    this.#maxBodiesBytes = positive(
+      "maxBodiesBytes",
+      options.maxBodiesBytes ?? BODIES * this.#maxBodyBytes,
     );
+    this.#bodies = bodyBytes(this.#maxBodiesBytes);
     const maxQueued = positive("maxQueued", options.maxQueued ?? 256);
     if (token === "") {
       throw new ValueError("Cannot serve with an empty token: wanted one with characters, or none");
@@ -220,8 +227,8 @@ class ModelServer {
     }
     allow(request, "POST");
     if (isDraining) throw new HttpError(503, "Cannot take requests: it is shutting down");
-    return await this.#compute(request, async (body, signal) => {
-      const text = await predict(found, body, signal);
+    return await this.#compute(request, async (body, slices) => {
+      const text = await predict(found, body, slices);
       return new Response(text.body, { headers: { "content-type": "application/json" } });
     });
   }
@@ -240,15 +247,15 @@ class ModelServer {
     if (isDraining) throw new HttpError(503, "Cannot take requests: it is shutting down");
     return await this.#compute(
       request,
-      (body, signal) =>
-        infer(found, body, { jsonLength: request.headers.get(JSON_LENGTH), signal }),
+      (body, slices) =>
+        infer(found, body, { jsonLength: request.headers.get(JSON_LENGTH), slices }),
     );
   }
 
   /** Runs `work` on a request's body within the time limit, and aborts it when the client goes away. */
   async #compute(
     request: Request,
-    work: (body: Uint8Array<ArrayBuffer>, signal: AbortSignal) => Promise<Response>,
+    work: (body: Uint8Array<ArrayBuffer>, slices: Slices) => Promise<Response>,
   ): Promise<Response> {
     const timeoutMs = Math.min(this.#timeoutMs, timeoutOf(request));
     const controller = new AbortController();
@@ -266,11 +273,17 @@ class ModelServer {
     const { signal } = controller, maxBytes = this.#maxBodyBytes;
     let held = 0;
     const took = (bytes: number): void => {
+      if (held + bytes > this.#maxBodiesBytes) {
+        throw new HttpError(
+          413,
+          `Cannot read the request: it takes more than ${this.#maxBodiesBytes} bytes`,
+        );
+      }
       this.#bodies.take(bytes);
       held += bytes;
     };
     const answered = async (): Promise<Response> =>
-      await work(await readBody(request, { maxBytes, took, signal }), signal);
+      await work(await readBody(request, { maxBytes, took, signal }), new Slices(signal, took));
     try {
       return await Promise.race([answered(), late]);
     } finally {

@@ -37,6 +37,9 @@ function tensorsJson(specs: Specs): unknown {
   }));
 }
 
+/** Most inputs, and most outputs, of a request. */
+const MOST_TENSORS = 1024;
+
 interface InferRequest {
   readonly id?: string;
   readonly parameters?: Readonly<Record<string, unknown>>;
@@ -61,10 +64,10 @@ interface InferOutput {
 export async function infer(
   version: ModelVersion,
   body: Uint8Array<ArrayBuffer>,
-  { jsonLength, signal }: { readonly jsonLength: string | null; readonly signal: AbortSignal },
+  { jsonLength, slices }: { readonly jsonLength: string | null; readonly slices: Slices },
 ): Promise<Response> {
   const [json, binary] = splitBody(body, jsonLength);
-  const slices = new Slices(signal);
+  const { signal } = slices;
   const request = checkRequest(await readJson(json, slices));
   const name = version.signatureName(request.parameters?.signature_name);
   const signature = version.signatures.get(name)!;
@@ -110,6 +113,11 @@ function checkRequest(value: unknown): InferRequest {
   if (!isPlainObject(value)) return refuse("wanted a JSON object");
   const { inputs, outputs, parameters, id } = value;
   if (!Array.isArray(inputs)) return refuse('wanted a list "inputs"');
+  for (const [list, of] of [[inputs, "inputs"], [outputs, "outputs"]] as const) {
+    if (Array.isArray(list) && list.length > MOST_TENSORS) {
+      return refuse(`"${of}" has ${list.length} elements, wanted at most ${MOST_TENSORS}`);
+    }
+  }
   const names = new Set<unknown>();
   for (const [i, input] of inputs.entries()) {
     if (!isPlainObject(input) || typeof input.name !== "string") {
@@ -138,6 +146,10 @@ function checkRequest(value: unknown): InferRequest {
   ) {
     return refuse('wanted "outputs" to be a list of objects with names');
   }
+  // An output for each of some bytes of a request makes an answer without end.
+  const asked = (outputs ?? []).map(({ name }) => name);
+  const twice = asked.find((name, i) => asked.indexOf(name) !== i);
+  if (twice !== undefined) return refuse(`output "${twice}" is there twice`);
   return value as unknown as InferRequest;
 }
 
@@ -166,7 +178,9 @@ async function readInput(
       `Cannot read ${what}: its datatype is ${input.datatype}, wanted ${DATATYPES[wanted]}`,
     );
   }
-  if (binarySize(input) !== null) return arrayFromWire(bytes, input.shape, dtype, what);
+  if (binarySize(input) !== null) {
+    return await arrayFromWire({ bytes, shape: input.shape, dtype, what }, slices);
+  }
   if (!Array.isArray(input.data) && !(input.data instanceof NumberGrid)) {
     throw new HttpError(400, `Cannot read ${what}: wanted a list "data"`);
   }

@@ -16,6 +16,10 @@ const MOST_DEPTH = 512;
 const MOST_CHARACTERS = 1100;
 /** Digits beyond which no integer fits 64 bits: such numbers are read as doubles. */
 const MOST_DIGITS = 40;
+/** Most names of an object: inputs have names, and values have none. */
+const MOST_NAMES = 4096;
+/** Bytes that engines take for a list or an object, for a string beside its characters, and for a name. */
+const CONTAINER_COST = 64, STRING_COST = 32, NAME_COST = 16;
 /** Powers of ten that doubles hold exactly. */
 const TENS = Float64Array.from({ length: 23 }, (_, i) => 10 ** i);
 
@@ -44,6 +48,7 @@ interface Container {
   readonly list: unknown[] | null;
   readonly object: Record<string, unknown>;
   key: string;
+  names: number;
 }
 
 /** Parts of a string so far, in UTF-8, and where it begins. */
@@ -52,10 +57,16 @@ interface Text {
   readonly parts: Uint8Array[];
 }
 
-/** Parses a request's JSON: long lists of numbers become a `NumberGrid`, and long strings a `LongText`. Rejects with `HttpError` 400 where it is none. */
+/**
+ * Parses a request's JSON: long lists of numbers become a `NumberGrid`, and long strings a `LongText`. Rejects with `HttpError` 400
+ * where it is none, and with the error of `slices` where its values take too many bytes.
+ */
 export async function readJson(bytes: Uint8Array, slices: Slices): Promise<unknown> {
   const reader = new Reader(bytes);
-  while (!reader.read(VALUES)) await slices.turn();
+  for (let cost = 0; !reader.read(VALUES); cost = reader.cost) {
+    slices.took(reader.cost - cost);
+    await slices.turn();
+  }
   return reader.value;
 }
 
@@ -72,6 +83,8 @@ class Reader {
   #plainDepth = Infinity;
   /** Parts of a long string that is being read. */
   #text: Text | null = null;
+  /** Bytes that its lists, objects and strings take. */
+  cost = 0;
   value: unknown;
 
   constructor(bytes: Uint8Array) {
@@ -129,7 +142,8 @@ class Reader {
 
   #begin(byte: number): void {
     this.#at++;
-    const next: Container = { list: byte === OPEN ? [] : null, object: {}, key: "" };
+    const next: Container = { list: byte === OPEN ? [] : null, object: {}, key: "", names: 0 };
+    this.cost += CONTAINER_COST;
     if (this.#open.length >= MOST_DEPTH) this.#refuse();
     if (this.#peek() === (byte === OPEN ? CLOSE : END)) {
       this.#at++;
@@ -143,6 +157,8 @@ class Reader {
     if (this.#peek() !== QUOTE) this.#refuse();
     // No name is long.
     container.key = this.#shortString() ?? this.#refuse();
+    this.cost += NAME_COST;
+    if (++container.names > MOST_NAMES) this.#refuse();
     if (this.#peek() !== COLON) this.#refuse();
     this.#at++;
   }
@@ -237,7 +253,10 @@ class Reader {
   /** Stores the string at the next quote, or begins with it where it is long. */
   #beginString(): void {
     const short = this.#shortString();
-    if (short !== undefined) return this.#put(short);
+    if (short !== undefined) {
+      this.cost += STRING_COST + short.length;
+      return this.#put(short);
+    }
     this.#text = { from: this.#at, parts: [] };
     this.#at++;
   }

@@ -11,6 +11,9 @@ import { DEFAULT_SIGNATURE, type Servable, type ServableModel, servablesOf } fro
 /** Runs in a row that are given up before a model counts as not ready. What they wait for stays in memory. */
 const MOST_GIVEN_UP = 16;
 
+/** Most names that a message shows. */
+const MOST_QUOTED = 16;
+
 /** One version of a model. */
 export class ModelVersion {
   /** Name of the model. */
@@ -79,7 +82,10 @@ export function checkNames(given: readonly string[], { inputs }: Servable, model
   const missing = wanted.filter((n) => !given.includes(n));
   const unknown = given.filter((n) => !wanted.includes(n));
   if (missing.length === 0 && unknown.length === 0) return;
-  const quoted = (names: readonly string[]): string => names.map((n) => `"${n}"`).join(", ");
+  // A client may send thousands of names.
+  const quoted = (names: readonly string[]): string =>
+    names.slice(0, MOST_QUOTED).map(shown).join(", ") +
+    (names.length > MOST_QUOTED ? ` and ${names.length - MOST_QUOTED} more` : "");
   throw new HttpError(
     400,
     `Cannot call ${model}: it takes ${quoted(wanted) || "nothing"}` +

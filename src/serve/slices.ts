@@ -9,11 +9,17 @@ const COPIED = 1 << 18;
 
 /** Work of one request. */
 export class Slices {
-  readonly #signal: AbortSignal | undefined;
+  readonly signal: AbortSignal;
+  /** Is told of the bytes that values take which were few in the request. Throws where there are too many. */
+  readonly took: (bytes: number) => void;
   #since = performance.now();
 
-  constructor(signal?: AbortSignal) {
-    this.#signal = signal;
+  constructor(
+    signal: AbortSignal = new AbortController().signal,
+    took: (bytes: number) => void = () => {},
+  ) {
+    this.signal = signal;
+    this.took = took;
   }
 
   /** Gives the event loop a turn where the slice is over. Throws the reason of `signal` where that has aborted. */
@@ -24,7 +30,7 @@ export class Slices {
   async #rest(): Promise<void> {
     await nextSlice();
     this.#since = performance.now();
-    this.#signal?.throwIfAborted();
+    this.signal.throwIfAborted();
   }
 }
 

@@ -52,9 +52,9 @@ function tensorInfos(specs: Specs): unknown {
 export async function predict(
   version: ModelVersion,
   body: Uint8Array,
-  signal: AbortSignal,
+  slices: Slices,
 ): Promise<JsonText> {
-  const slices = new Slices(signal);
+  const { signal } = slices;
   const request = await readJson(body, slices);
   if (!isPlainObject(request)) {
     throw new HttpError(400, "Cannot read the request: wanted a JSON object");
@@ -69,7 +69,7 @@ export async function predict(
   const name = version.signatureName(given);
   const signature = version.signatures.get(name)!;
   const columns = inputs === undefined
-    ? columnsOfRows(instances, signature, version.model)
+    ? await columnsOfRows(instances, signature, { model: version.model, slices })
     : columnsOf(inputs, signature);
   checkNames(Object.keys(columns), signature, version.model);
   const arrays: Record<string, NdArray> = {};
@@ -106,11 +106,14 @@ function onlyInput({ inputs }: Servable): string {
   );
 }
 
-function columnsOfRows(
+/** Rows between two looks at the clock. */
+const ROWS = 4096;
+
+async function columnsOfRows(
   rows: unknown,
   signature: Servable,
-  model: string,
-): Record<string, unknown> {
+  { model, slices }: { readonly model: string; readonly slices: Slices },
+): Promise<Record<string, unknown>> {
   if (rows instanceof NumberGrid) return { [onlyInput(signature)]: rows };
   if (!Array.isArray(rows) || rows.length === 0) {
     throw new HttpError(400, 'Cannot read "instances": wanted a list with at least one row');
@@ -129,6 +132,7 @@ function columnsOfRows(
       }
       columns[name].push(row[name]);
     }
+    if ((i + 1) % ROWS === 0) await slices.turn();
   }
   return columns;
 }

@@ -22,6 +22,9 @@ export function nestedShape(value: unknown): number[] {
 /** Elements between two looks at the clock. */
 const ELEMENTS = 4096;
 
+/** Bytes that engines take for the bytes of a short string. */
+export const STRING_COST = 160;
+
 /** Walks the leaves of nested lists in order. */
 class Leaves {
   readonly #lists: (readonly unknown[])[] = [];
@@ -137,7 +140,9 @@ export async function arrayOf(
     const { leaf } = leaves;
     const long = kind === "string" ? longText(leaf) : null;
     values.push(long === null ? read(leaf, i) : await bytesOfLong(long, what, slices));
-    if ((i + 1) % ELEMENTS === 0) await slices.turn();
+    if ((i + 1) % ELEMENTS !== 0) continue;
+    if (kind === "string") slices.took(ELEMENTS * STRING_COST);
+    await slices.turn();
   }
   checkSize(values.length);
   if (kind === "string") return new NdArray(dtype, shape, values as Uint8Array[]);

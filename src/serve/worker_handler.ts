@@ -151,22 +151,30 @@ export function answerFrom(handler: Handler): void {
     running.set(id, controller);
     // A body that is a stream wants this member, which not all types of requests know.
     const init = { method, headers, body, signal: controller.signal, duplex: "half" };
-    const response = await handler.fetch(new Request(url, init as RequestInit));
+    // Nothing that one request says may end the worker, which answers all.
+    const answer = await answerOf(() => handler.fetch(requestOf(url, init as RequestInit)))
+      .catch((error) => answerOf(() => errorResponse(error)));
     running.delete(id);
     wanted.delete(id);
-    const bytes = new Uint8Array(await response.arrayBuffer());
-    scope.postMessage(
-      {
-        kind: "response",
-        id,
-        status: response.status,
-        headers: [...response.headers],
-        body: bytes,
-      },
-      [bytes.buffer],
-    );
+    scope.postMessage({ kind: "response", id, ...answer }, [answer.body.buffer]);
   });
   scope.postMessage({ kind: "begun" });
+}
+
+/** Makes a request. Throws `HttpError` 400 for what the standard forbids, such as the method TRACE. */
+function requestOf(url: string, init: RequestInit): Request {
+  try {
+    return new Request(url, init);
+  } catch (error) {
+    throw new HttpError(400, `Cannot read the request: ${textOf(error)}`);
+  }
+}
+
+/** The answer that `respond` gives, with its whole body. */
+async function answerOf(respond: () => Promise<Response> | Response) {
+  const response = await respond(), { status, headers } = response;
+  const body = new Uint8Array(await response.arrayBuffer());
+  return { status, headers: [...headers], body };
 }
 
 /** Tells a {@linkcode workerHandler} why its worker has no handler to give. */
