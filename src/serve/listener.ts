@@ -6,7 +6,7 @@ import { UnavailableError } from "../engine/core/errors.ts";
 import { concatBytes } from "../library/io/bytes.ts";
 import { deferred } from "../engine/runtime/run/timers.ts";
 import { errorResponse, HttpError } from "./http_error.ts";
-import { PiecewiseInput, type Spent } from "./piecewise_input.ts";
+import { PiecewiseInput, ReadingTurns } from "./piecewise_input.ts";
 
 /** Milliseconds for the headers of a request: a client that takes longer holds a socket for nothing. */
 const HEADERS_MS = 10_000;
@@ -14,15 +14,15 @@ const HEADERS_MS = 10_000;
 const IDLE_MS = 75_000;
 /** Milliseconds that a client has to stop sending a body that is answered already. */
 const LINGER_MS = 1000;
-/** Milliseconds between two looks at what a client has taken of an answer. */
+/** Milliseconds that a client has to take the next bytes of an answer: one that is not taken holds its memory. */
 const TAKING_MS = 30_000;
-/** Bytes that it takes meanwhile at least: an answer that nobody reads holds its memory. */
-const LEAST_TAKEN = 1 << 16;
+/** Bytes of an answer that are handed to the system at a time. */
+const SENT_BYTES = 1 << 18;
 /** Milliseconds between two looks for connections whose headers are late. */
 const CHECKING_MS = 5000;
 /** Most header fields of a request: engines take milliseconds for some hundred, and seconds for a thousand. */
 const MOST_FIELDS = 100;
-/** Bytes of a body that are read ahead of who asks for it. */
+/** Bytes of a body that are read before they are asked for. */
 const AHEAD_BYTES = 1 << 16;
 
 /** Options of {@linkcode listen}. */
@@ -32,6 +32,8 @@ export interface ListenOptions {
   /** Certificate and private key in PEM form; HTTPS with them. */
   readonly cert?: string;
   readonly key?: string;
+  /** Milliseconds that a client has to take 256 KiB of an answer. Default 30,000. */
+  readonly takingMs?: number;
 }
 
 /** A socket that listens. */
@@ -49,16 +51,12 @@ type Answer = (request: AskedRequest, from: string) => Promise<Response>;
  * other request has a turn meanwhile. Rejects where the port cannot be had.
  */
 export async function listen(
-  { hostname, port, cert, key }: ListenOptions,
+  { hostname, port, cert, key, takingMs = TAKING_MS }: ListenOptions,
   answer: Answer,
 ): Promise<Listener> {
-  const spent: Spent = { ms: 0 }, inputs = new WeakMap<Socket, PiecewiseInput>();
-  const on = (message: IncomingMessage, response: ServerResponse): void => {
-    const input = inputs.get(message.socket);
-    input?.began();
-    response.once("close", () => input?.ended());
-    void exchange(message, response, answer);
-  };
+  const turns = new ReadingTurns(), lines = new WeakMap<Socket, Line>();
+  const on = (message: IncomingMessage, response: ServerResponse): void =>
+    void exchange({ message, response, line: lines.get(message.socket)!, takingMs }, answer);
   const options = {
     headersTimeout: HEADERS_MS,
     connectionsCheckingInterval: CHECKING_MS,
@@ -74,7 +72,15 @@ export async function listen(
   server.maxHeadersCount = MOST_FIELDS + 1;
   server.prependListener(
     isSecure ? "secureConnection" : "connection",
-    (socket: Socket) => inputs.set(socket, new PiecewiseInput(socket, spent)),
+    (socket: Socket) => {
+      const gone = new AbortController();
+      socket.once("close", () => gone.abort());
+      lines.set(socket, {
+        input: new PiecewiseInput(socket, turns),
+        gone,
+        sent: Promise.resolve(),
+      });
+    },
   );
   const begun = deferred<void>(), ended = deferred<void>();
   server.on("error", begun.reject);
@@ -91,43 +97,64 @@ export async function listen(
   };
 }
 
-async function exchange(
-  message: IncomingMessage,
-  response: ServerResponse,
-  answer: Answer,
-): Promise<void> {
-  const { socket } = message, gone = new AbortController();
+/** A connection. */
+interface Line {
+  readonly input: PiecewiseInput;
+  /** Aborts when its client has gone. */
+  readonly gone: AbortController;
+  /** Resolves when the client has taken the answers to all requests so far. */
+  sent: Promise<void>;
+}
+
+/** A request and its answer to be. */
+interface Exchange {
+  readonly message: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly line: Line;
+  readonly takingMs: number;
+}
+
+async function exchange(given: Exchange, answer: Answer): Promise<void> {
+  const { message, response, line } = given, { socket } = message;
   // What goes wrong with a connection closes it, and its body and answer end so.
   message.on("error", () => {});
   response.on("error", () => {});
-  response.once("close", () => {
-    if (!response.writableFinished) gone.abort();
-  });
+  const before = line.sent, sent = deferred<void>();
+  line.sent = sent.promise;
+  line.input.began();
   try {
     if (message.rawHeaders.length > 2 * MOST_FIELDS) {
       throw new HttpError(431, `Cannot read a request of more than ${MOST_FIELDS} header fields`);
     }
-    const given = await answer(
-      new SocketRequest(message, gone.signal),
+    const answered = await answer(
+      new SocketRequest(message, line.gone.signal),
       `${socket.remoteAddress} ${socket.remotePort}`,
     ).catch(errorResponse);
-    await send(message, response, given);
+    await before;
+    await send(given, answered);
   } catch (error) {
+    await before;
     // An answer that cannot be sent ends its connection and no other.
     if (response.headersSent) socket.destroy();
-    else await send(message, response, errorResponse(error)).catch(() => socket.destroy());
+    else await send(given, errorResponse(error)).catch(() => socket.destroy());
+  } finally {
+    sent.resolve();
+    line.input.ended();
   }
 }
 
+/** Sends an answer, and resolves when the client has taken it. Rejects where it has gone, or takes too long. */
 async function send(
-  message: IncomingMessage,
-  response: ServerResponse,
+  { message, response, line, takingMs }: Exchange,
   given: Response,
 ): Promise<void> {
   const { socket } = message, body = new Uint8Array(await given.arrayBuffer());
+  if (line.gone.signal.aborted) return;
   // Node sends what was said of a body that has none.
   const headers: Record<string, string> = { "content-length": `${body.length}` };
   for (const [name, value] of given.headers) headers[name] = value;
+  // After such a request HTTP reads no other one of the connection.
+  if (message.headers.upgrade !== undefined) headers.connection = "close";
   if (!message.complete) {
     headers.connection = "close";
     message.resume();
@@ -135,22 +162,20 @@ async function send(
     response.once("close", () => clearTimeout(timer));
   }
   response.writeHead(given.status, headers);
-  response.end(message.method === "HEAD" ? undefined : body);
-  // Answers of one connection follow each other: this one has the socket when those before it are taken.
-  if (response.socket !== null) endUntaken(response);
-  else response.once("socket", () => endUntaken(response));
-}
-
-/** Ends the connection of an answer that its client does not take. */
-function endUntaken(response: ServerResponse): void {
-  const socket = response.socket!;
-  let before = socket.bytesWritten;
-  const timer = setInterval(() => {
-    const taken = socket.bytesWritten - before;
-    before = socket.bytesWritten;
-    if (taken < LEAST_TAKEN) socket.destroy();
-  }, TAKING_MS);
-  response.once("close", () => clearInterval(timer));
+  const told = message.method === "HEAD" ? new Uint8Array() : body;
+  for (let at = 0; at < told.length || at === 0; at += SENT_BYTES) {
+    const { promise, resolve, reject } = deferred<void>();
+    const close = (): void => reject(left());
+    response.once("close", close);
+    const timer = setTimeout(() => socket.destroy(), takingMs);
+    const piece = told.subarray(at, at + SENT_BYTES);
+    if (at + SENT_BYTES < told.length) response.write(piece, () => resolve());
+    else response.end(piece, resolve);
+    await promise.finally(() => {
+      clearTimeout(timer);
+      response.off("close", close);
+    });
+  }
 }
 
 /** The URL of a request; a text that is none where its host is none, or where it names two. */
@@ -211,7 +236,7 @@ class SocketRequest implements AskedRequest {
   }
 }
 
-/** The body as a stream: what comes while nobody asks is one part, however many chunks the client makes of it. */
+/** The body as a stream: what comes unasked is one part, however many chunks the client makes of it. */
 function bodyOf(message: IncomingMessage): ReadableStream<Uint8Array<ArrayBuffer>> {
   let isOver = false, isWanted = false, bytes = 0, parts: Uint8Array[] = [];
   const flush = (to: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>): void => {

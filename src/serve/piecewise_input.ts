@@ -3,40 +3,74 @@
  * connection has a turn.
  */
 import type { Socket } from "node:net";
-import { nextSlice } from "../engine/runtime/run/timers.ts";
+import { nextTask } from "../engine/runtime/run/timers.ts";
 
 /** Bytes that are read at a time: some hundred short requests. */
 const PIECE_BYTES = 4096;
-/** Milliseconds of reading, of all connections together, before others have a turn. */
+/** Milliseconds of reading, of all connections together, in one turn of the event loop. */
 const TURN_MS = 2;
 /** Requests of one connection that are not answered yet, beyond which no more of its bytes are read. */
 const MOST_AHEAD = 64;
 
-/** What connections that share an event loop have spent of their turn. */
-export interface Spent {
-  ms: number;
+/** The turns of connections that share an event loop. */
+export class ReadingTurns {
+  /** Connections of whose chunk nothing has been read come before those with a rest of one. */
+  readonly #fresh: (() => void)[] = [];
+  readonly #rests: (() => void)[] = [];
+  #spent = 0;
+  #isRunning = false;
+
+  /** Runs `read` now or in a later turn. */
+  take(read: () => void, isFresh: boolean): void {
+    if (this.#spent < TURN_MS && !this.#isRunning) return this.#run(read);
+    (isFresh ? this.#fresh : this.#rests).push(read);
+    void this.#go();
+  }
+
+  #run(read: () => void): void {
+    const before = performance.now();
+    read();
+    this.#spent += performance.now() - before;
+  }
+
+  async #go(): Promise<void> {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    while (this.#fresh.length + this.#rests.length > 0) {
+      await nextTask();
+      this.#spent = 0;
+      while (this.#spent < TURN_MS) {
+        const read = this.#fresh.shift() ?? this.#rests.shift();
+        if (read === undefined) break;
+        this.#run(read);
+      }
+    }
+    this.#isRunning = false;
+  }
 }
 
 /** A socket with the handle of the system that fills it. */
 type Filled = Socket & { readonly _handle?: object };
 
-/** The bytes of one socket between the system and who reads them. */
+/** The bytes of one socket between the system and its readers. */
 export class PiecewiseInput {
   readonly #socket: Filled;
-  readonly #spent: Spent;
+  readonly #turns: ReadingTurns;
   readonly #push: Socket["push"];
   readonly #read: Socket["_read"];
-  /** Pieces that nobody has read; null is the end. */
+  /** Pieces that are not read yet; null is the end. */
   readonly #waiting: (Uint8Array | null)[] = [];
   /** True where the stream has asked for bytes that it has not got. */
   #isWanted = false;
-  #isFeeding = false;
+  #isFresh = true;
+  /** True while a turn is waited for, or taken. */
+  #isTaking = false;
   #open = 0;
 
   /** Stands between `socket` and its readers from now on. */
-  constructor(socket: Filled, spent: Spent) {
+  constructor(socket: Filled, turns: ReadingTurns) {
     this.#socket = socket;
-    this.#spent = spent;
+    this.#turns = turns;
     this.#push = socket.push.bind(socket);
     this.#read = socket._read.bind(socket);
     // HTTP would read a handle of this kind itself, past the stream.
@@ -44,7 +78,8 @@ export class PiecewiseInput {
     socket.push = (chunk) => this.#take(chunk);
     socket._read = (size) => {
       this.#isWanted = true;
-      void this.#feed(size);
+      if (this.#waiting.length === 0) this.#read(size);
+      else this.#feed();
     };
   }
 
@@ -56,11 +91,12 @@ export class PiecewiseInput {
   /** Counts a request that is answered. */
   ended(): void {
     this.#open--;
-    if (this.#waiting.length > 0) void this.#feed();
+    this.#feed();
   }
 
   /** Takes what the system has read. Returns false where no more is wanted. */
   #take(chunk: Uint8Array | null): boolean {
+    if (this.#waiting.length === 0) this.#isFresh = true;
     if (chunk === null) this.#waiting.push(null);
     else {
       for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
@@ -68,26 +104,23 @@ export class PiecewiseInput {
       }
     }
     this.#isWanted = true;
-    void this.#feed();
+    this.#feed();
     return this.#isWanted && this.#waiting.length === 0;
   }
 
-  /** Hands the stream its next pieces for as long as it wants some. */
-  async #feed(size = 0): Promise<void> {
-    if (this.#isFeeding) return;
-    this.#isFeeding = true;
-    while (this.#isWanted && this.#waiting.length > 0 && this.#open < MOST_AHEAD) {
-      if (this.#spent.ms >= TURN_MS) {
-        await nextSlice();
-        this.#spent.ms = 0;
-        if (this.#socket.destroyed) return;
-      }
-      const piece = this.#waiting.shift()!, before = performance.now();
+  /** Hands the stream its next pieces, one in each turn, for as long as it wants some. */
+  #feed(): void {
+    if (this.#isTaking || !this.#isWanted || this.#waiting.length === 0) return;
+    if (this.#open >= MOST_AHEAD) return;
+    this.#isTaking = true;
+    this.#turns.take(() => {
+      if (this.#socket.destroyed) return;
+      const piece = this.#waiting.shift()!;
+      this.#isFresh = false;
       this.#isWanted = this.#push(piece);
-      this.#spent.ms += performance.now() - before;
+      this.#isTaking = false;
       if (piece === null) this.#socket.read(0);
-    }
-    this.#isFeeding = false;
-    if (this.#isWanted && this.#waiting.length === 0) this.#read(size);
+      else this.#feed();
+    }, this.#isFresh);
   }
 }

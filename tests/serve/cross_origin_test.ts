@@ -1,6 +1,8 @@
 /** Pages of other origins: what they are told before they ask, and which of them may read answers. */
+import * as tf from "@weft/weft";
 import { createHandler } from "@weft/weft/serve";
 import { assertEquals, assertThrows } from "@std/assert";
+import { nextTask } from "../../src/engine/runtime/run/timers.ts";
 import { square } from "./models.ts";
 
 const PAGE = "https://page.example", OTHER = "https://other.example";
@@ -81,6 +83,96 @@ Deno.test("a page may ask before it has the token, and reads that it needs one",
   assertEquals(await answer.json(), { predictions: [[1, 4]] });
 });
 
+Deno.test("a page reads every refusal, and its headers", async (t) => {
+  const asked: Promise<void>[] = [], go = Promise.withResolvers<void>();
+  const held = tf.function((x: tf.Tensor) => ({
+    y: tf.numpyFunction(
+      async (a: tf.NdArray) => {
+        if (a.size === 1) await go.promise;
+        if (a.size === 2) throw new Error("odd");
+        return a;
+      },
+      [x],
+      tf.TensorSpec([null], "float32"),
+    ),
+  }), { inputSignature: [tf.TensorSpec([null], "float32", "x")] });
+  const { fetch, drain } = createHandler({
+    models: { held },
+    token: "secret",
+    origins: [PAGE],
+    maxBodyBytes: 100,
+    maxQueued: 1,
+  });
+  const headers = { authorization: "Bearer secret" }, path = "/v1/models/held:predict";
+  const post = (body: string, more: Record<string, string> = {}): Request =>
+    from(PAGE, path, { method: "POST", body, headers: { ...headers, ...more } });
+  const rows = (...instances: number[]): string => JSON.stringify({ instances });
+  const read = async (request: Request, status: number): Promise<Response> => {
+    const answer = await fetch(request);
+    const exposed = answer.headers.get("access-control-expose-headers")!.split(", ");
+    assertEquals([answer.status, allowed(answer)], [status, PAGE]);
+    assertEquals(answer.headers.get("vary"), "origin");
+    for (const name of ["allow", "retry-after", "www-authenticate"]) {
+      assertEquals(answer.headers.has(name) && !exposed.includes(name), false, name);
+    }
+    assertEquals(typeof (await answer.json()).error, "string");
+    return answer;
+  };
+  for (
+    const [status, request] of [
+      [400, () => post("no JSON")],
+      [400, () => post(rows(1), { "x-timeout-ms": "never" })],
+      [401, () => from(PAGE, path, PREDICT)],
+      [404, () => from(PAGE, "/v1/models/none", { headers })],
+      [404, () => from(PAGE, "/none", { headers })],
+      [405, () => from(PAGE, path, { headers })],
+      [413, () => post(" ".repeat(101))],
+      [415, () => post(rows(1), { "content-encoding": "br" })],
+      [500, () => post(rows(1, 2))],
+      [504, () => post(rows(1), { "x-timeout-ms": "1" })],
+    ] as const
+  ) {
+    await t.step(`${status}`, async () => {
+      await read(request(), status);
+    });
+  }
+  await t.step("429 while others wait", async () => {
+    for (let i = 0; i < 2; i++) {
+      asked.push(fetch(post(rows(1))).then(({ status }) => assertEquals(status, 200)));
+      await nextTask();
+    }
+    const refused = await read(post(rows(1)), 429);
+    assertEquals(refused.headers.get("retry-after"), "1");
+  });
+  await t.step("503 while it ends", async () => {
+    const drained = drain();
+    await read(post(rows(1)), 503);
+    go.resolve();
+    await Promise.all([...asked, drained]);
+  });
+});
+
+Deno.test("a page may send all headers that the protocols have, and is told nothing of credentials", async () => {
+  const { fetch } = createHandler({ models: { square: square().f }, origins: [PAGE] });
+  const before = await fetch(from(PAGE, PATH, BEFORE));
+  assertEquals(before.headers.get("access-control-allow-headers")!.split(", "), [
+    "authorization",
+    "content-encoding",
+    "content-type",
+    "inference-header-content-length",
+    "x-timeout-ms",
+  ]);
+  assertEquals(before.headers.has("access-control-allow-credentials"), false);
+});
+
+for (const origin of ["capacitor://localhost", "chrome-extension://abc", "http://[::1]:8080"]) {
+  Deno.test(`pages of ${origin} may be named`, async () => {
+    const { fetch } = createHandler({ models: { square: square().f }, origins: [origin] });
+    assertEquals(allowed(await fetch(from(origin, "/v2"))), origin);
+    assertEquals(allowed(await fetch(from(`${origin}0`, "/v2"))), null);
+  });
+}
+
 Deno.test("OPTIONS that is no page's question stays refused", async () => {
   const { fetch } = createHandler({ models: { square: square().f }, origins: ["*"] });
   assertEquals((await fetch(from(PAGE, PATH, { method: "OPTIONS" }))).status, 405);
@@ -88,7 +180,18 @@ Deno.test("OPTIONS that is no page's question stays refused", async () => {
 
 Deno.test("createHandler() refuses texts that are no origins", () => {
   const models = { square: square().f };
-  for (const origin of ["", "page.example", `${PAGE}/`, `${PAGE}/path`, "null"]) {
+  for (
+    const origin of [
+      "",
+      "page.example",
+      `${PAGE}/`,
+      `${PAGE}/path`,
+      "null",
+      "file:///a",
+      "capacitor://",
+      "HTTPS://a",
+    ]
+  ) {
     assertThrows(
       () => createHandler({ models, origins: [PAGE, origin] }),
       Error,

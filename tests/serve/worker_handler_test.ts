@@ -1,7 +1,7 @@
 /** Handlers in a worker: health is answered while it computes, and what happens when it dies. */
 import * as tf from "@weft/weft";
 import { type Handler, workerHandler } from "@weft/weft/serve";
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { nextTask } from "../../src/engine/runtime/run/timers.ts";
 
 const home = "http://localhost";
@@ -220,4 +220,26 @@ Deno.test("workerHandler() gives up a body that does not come", () =>
       // A small one is being read as a whole, and its host closes it with the answer.
       assertEquals(cancelled, length === undefined);
     }
+  }));
+
+Deno.test("workerHandler() outlives requests that the standard has no room for, and handlers that fail", () =>
+  withHandler(async (handler) => {
+    for (
+      const [asked, status, error] of [
+        [{ method: "TRACE" }, 400, "Cannot read the request: "],
+        [{ method: "CONNECT" }, 400, "Cannot read the request: "],
+        [{ method: "no method" }, 400, "Cannot read the request: "],
+        [{ url: `${home}/throws` }, 500, "no answer"],
+        [{ url: `${home}/breaks` }, 500, "no body"],
+      ] as const
+    ) {
+      const ordinary = new Request(`${home}/v2`, { headers });
+      const { headers: sent, signal } = ordinary;
+      // Other hosts than Deno's make requests of their own.
+      const request = { url: ordinary.url, method: "GET", headers: sent, signal, body: null };
+      const answer = await handler.fetch({ ...request, ...asked } as unknown as Request);
+      assertEquals(answer.status, status);
+      assertStringIncludes((await answer.json()).error, error);
+    }
+    assertEquals((await told(handler, "/v2"))[0], 200);
   }));

@@ -1,4 +1,6 @@
-/** Models of a worker: one computes until a file is there, one adds, one fails outside of any request. */
+/**
+ * Models of a worker: one computes until a file is there, one adds, one fails outside of any request. Two paths are answered by an error.
+ */
 import * as tf from "@weft/weft";
 import { answerFrom, createHandler } from "@weft/weft/serve";
 
@@ -39,4 +41,15 @@ const die = tf.function((x: tf.Tensor) => ({
   ),
 }), { inputSignature });
 
-answerFrom(createHandler({ models: { until, double, die }, token: "secret" }));
+const handler = createHandler({ models: { until, double, die }, token: "secret" });
+const broken = (): ReadableStream =>
+  new ReadableStream({ start: (controller) => controller.error(new Error("no body")) });
+
+answerFrom({
+  ...handler,
+  async fetch(request) {
+    const { pathname } = new URL(request.url);
+    if (pathname === "/throws") throw new Error("no answer");
+    return pathname === "/breaks" ? new Response(broken()) : await handler.fetch(request);
+  },
+});
