@@ -30,7 +30,7 @@ interface DenoRuntime {
   readonly mainModule: string;
   readonly env: { get(name: string): string | undefined };
   exit(code: number): never;
-  stat(path: string): Promise<unknown>;
+  stat(path: string): Promise<{ readonly isDirectory: boolean }>;
   readTextFile(path: string): Promise<string>;
   readDir(path: string): AsyncIterable<{ readonly name: string; readonly isDirectory: boolean }>;
   addSignalListener(signal: "SIGINT" | "SIGTERM", handler: () => void): void;
@@ -56,6 +56,9 @@ async function load(folder: string): Promise<ServableModel | null> {
 async function loadModel(folder: string): Promise<ServableModel | Versions> {
   if (!await exists(folder)) {
     throw new NotFoundError(`Cannot serve ${folder}: there is no such folder`);
+  }
+  if (!(await deno.stat(folder)).isDirectory) {
+    throw new ValueError(`Cannot serve ${folder}: it is no folder`);
   }
   const model = await load(folder);
   if (model !== null) return model;
@@ -86,6 +89,20 @@ function numberOf(flag: string, text: string): number {
   throw new ValueError(`Cannot use --${flag} "${text}": wanted a number`);
 }
 
+function portOf(text: string): number {
+  const port = numberOf("port", text);
+  if (Number.isInteger(port) && port < 65536) return port;
+  throw new ValueError(`Cannot use --port "${text}": wanted a whole number below 65536`);
+}
+
+/** Reads a file in PEM form. Throws `ValueError` where it holds no `what`. */
+async function pem(file: string, what: "CERTIFICATE" | "PRIVATE KEY"): Promise<string> {
+  if (!await exists(file)) throw new NotFoundError(`Cannot read ${file}: there is no such file`);
+  const text = await deno.readTextFile(file);
+  if (new RegExp(`-----BEGIN [A-Z ]*${what}-----`).test(text)) return text;
+  throw new ValueError(`Cannot serve by HTTPS: ${file} holds no ${what} in PEM form`);
+}
+
 /** Reads the certificate and its key. Throws `ValueError` where only one of the files is named. */
 async function certificate(
   { cert, key }: { readonly cert?: string | undefined; readonly key?: string | undefined },
@@ -94,7 +111,7 @@ async function certificate(
   if (cert === undefined || key === undefined) {
     throw new ValueError("Cannot serve by HTTPS: --cert and --key are wanted together");
   }
-  return { cert: await deno.readTextFile(cert), key: await deno.readTextFile(key) };
+  return { cert: await pem(cert, "CERTIFICATE"), key: await pem(key, "PRIVATE KEY") };
 }
 
 /** Flags of the command. */
@@ -150,6 +167,9 @@ async function makeHandler(args: readonly string[]): Promise<Handler> {
   const models: Record<string, ServableModel | Versions> = {};
   for (const text of folders) {
     const [name, folder] = named(text);
+    if (Object.hasOwn(models, name)) {
+      throw new ValueError(`Cannot serve two models as "${name}": wanted NAME=MODEL_DIR for one`);
+    }
     models[name] = await loadModel(folder);
   }
   return createHandler({
@@ -170,7 +190,7 @@ async function main(args: readonly string[]): Promise<number> {
   const { flags, folders } = parse(args);
   const tls = await certificate(flags);
   const origins = new CrossOrigin(flags.origins?.split(","));
-  const port = numberOf("port", flags.port), timeoutMs = numberOf("timeout", flags.timeout);
+  const port = portOf(flags.port), timeoutMs = numberOf("timeout", flags.timeout);
   const worker = new Worker(deno.mainModule, { type: "module" });
   const handler = await workerHandler(worker, { timeoutMs });
   const names = folders.map((text) => named(text)[0]).join(", ");

@@ -138,13 +138,28 @@ Deno.test("commands have help, and one line for a mistake", async (t) => {
 });
 
 Deno.test("the command tells what it cannot serve", async (t) => {
-  const empty = await Deno.makeTempDir();
+  const empty = await Deno.makeTempDir(), file = `${empty}/some.txt`, saved = `${empty}/1`;
+  await Deno.writeTextFile(file, "some text");
+  const f = tf.function((x: tf.Tensor) => ({ y: tf.neg(x) }), {
+    inputSignature: [tf.TensorSpec([null], "float32", "x")],
+  });
+  await saveModel(saved, { signatures: { serving_default: f } });
   for (
     const [args, message] of [
       [[], "usage: serve"],
       [["/no/such/folder"], "Cannot serve /no/such/folder: there is no such folder"],
-      [[empty], "it has no saved_model.pb, no model.json and no numbered folder with one"],
+      [
+        [`${empty}/1/variables`],
+        "it has no saved_model.pb, no model.json and no numbered folder with one",
+      ],
       [[empty, "--port=x"], 'Cannot use --port "x": wanted a number'],
+      [[empty, "--port=1.5"], 'Cannot use --port "1.5": wanted a whole number below 65536'],
+      [[empty, "--port=65536"], 'Cannot use --port "65536": wanted a whole number below 65536'],
+      [[file], `Cannot serve ${file}: it is no folder`],
+      [[saved, `${saved}/`], 'Cannot serve two models as "1"'],
+      [[empty, "--cert=/no.pem", "--key=/no.pem"], "Cannot read /no.pem: there is no such file"],
+      [[empty, `--cert=${file}`, `--key=${file}`], `${file} holds no CERTIFICATE in PEM form`],
+      [[empty, "--origins="], 'Cannot serve pages of "": wanted an origin'],
       [[empty, "--cert=a.pem"], "--cert and --key are wanted together"],
       [[empty, "--device=tpu"], 'Cannot use --device "tpu"'],
       [[empty, "--token-env=NOT_SET_ANYWHERE"], "the environment has no NOT_SET_ANYWHERE"],
@@ -157,5 +172,5 @@ Deno.test("the command tells what it cannot serve", async (t) => {
       assert(text.includes(message), text);
     });
   }
-  await Deno.remove(empty);
+  await Deno.remove(empty, { recursive: true });
 });
