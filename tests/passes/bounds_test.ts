@@ -165,6 +165,12 @@ Deno.test("sums of columns are grouped by sixteen, where they have at most 1024 
     assertEquals(count(build, /= _GroupedColumnSum/, ["group"]), groups, `${n}`);
     assertEquals(count(build, /= Sum/, ["group"]), alone, `${n}`);
   }
+  for (
+    const [axes, groups] of [[0, 1], [-2, 1], [1, 0], [[0, 1], 0], [[1, 0], 0], [[], 0]] as const
+  ) {
+    const build: Build = () => places(2, [8, 3]).map((x) => tf.sum(x, axes as number | number[]));
+    assertEquals(count(build, /= _GroupedColumnSum/, ["group"]), groups, `over ${axes}`);
+  }
   assertEquals(count(sums([1024, 1024]), /= _GroupedColumnSum/, ["group"]), 1);
   assertEquals(count(sums([1024, 1025]), /= _GroupedColumnSum/, ["group"]), 0);
 });

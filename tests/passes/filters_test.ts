@@ -131,10 +131,11 @@ const FOLDED: Readonly<Record<string, readonly [number[], Build, Nodes?]>> = {
     [2, 5, 5, 2],
     (x) => spelled(tf.conv2dTranspose(x, filter(2, 2, 3, 2), [2, 10, 10, 3], 2, "same"), 3),
   ],
-  "of two convolutions with one filter": [[2, 5, 5, 2], (x) => {
+  "of three convolutions with one filter": [[2, 5, 5, 2], (x) => {
     const shared = filter(3, 3, 2, 4);
-    return [[1, 2, 3, 4], [1, 5, 6, 7]].map((factors, i) =>
-      tf.mul(tf.conv2d(i === 0 ? x : tf.exp(x), shared, 1, "same"), tf.constant(factors))
+    // The second has a factor of the first, the third has none.
+    return [[1, 2, 3, 4], [1, 5, 6, 7], [9, 8, 7, 6]].map((factors, i) =>
+      tf.mul(tf.conv2d([x, tf.exp(x), tf.sin(x)][i]!, shared, 1, "same"), tf.constant(factors))
     );
   }],
   "of a product": [[4, 3], (x) => spelled(tf.matMul(x, filter(3, 5)), 5)],
@@ -196,6 +197,14 @@ const KEPT: Readonly<
   "something waits for it": [(x) => {
     const y = conv(x);
     return tf.controlDependencies([y], () => tf.add(spelled(y, 4), tf.constant(1)));
+  }],
+  "the factor waits for something": [(x) => {
+    const y = conv(x);
+    return tf.controlDependencies([tf.exp(x)], () => tf.mul(y, c(noise([4]))));
+  }],
+  "the factor is on another device": [(x) => {
+    const y = conv(x);
+    return tf.device("/CPU:0", () => tf.mul(y, c(noise([4]))));
   }],
   "the factor is no constant": [(x) => tf.mul(conv(x), tf.mean(x))],
   "the factor is a variable": [(x) => tf.mul(conv(x), tf.variable([1, 2, 3, 4]))],

@@ -2,7 +2,10 @@
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { buildIr } from "../../src/engine/graph/ir.ts";
-import { verify } from "../../src/engine/graph/passes/verify.ts";
+import { addedNode } from "../../src/engine/graph/passes/added.ts";
+import { applyRules, type Pattern } from "../../src/engine/graph/passes/patterns.ts";
+import { PASSES } from "../../src/engine/graph/passes/pipeline.ts";
+import { irText, verify } from "../../src/engine/graph/passes/verify.ts";
 import type { SymbolicTensor } from "../../src/engine/graph/operation.ts";
 import { optimized } from "../graph/graph_text.ts";
 
@@ -255,4 +258,47 @@ Deno.test("verify() refuses a graph in the wrong order or of wrong dtypes", () =
     }
     assert(refused);
   }
+});
+
+Deno.test("irText() tells what is fed from ops of the same name", () => {
+  const [x0, x1, y] = new tf.Graph().asDefault(() => {
+    const [a, b] = [x([4], "a"), x([4], "b")];
+    return [a, b, tf.add(tf.exp(a), b)];
+  }) as unknown as SymbolicTensor[];
+  const text = (feeds: SymbolicTensor[]): string[] =>
+    irText(buildIr({ fetches: [y], targets: [], feeds })).split("\n").map((line) =>
+      /= (\w+)/.exec(line)?.[1] ?? ""
+    );
+  assertEquals(text([x0, x1]), ["Feed", "Feed", "Exp", "AddV2", ""]);
+  assertEquals(text([x1]).sort(), ["", "AddV2", "Exp", "Feed", "Placeholder"]);
+});
+
+Deno.test("mergePointwise() makes one op of readers of a fed value, constants or further feeds beside it", () => {
+  for (const other of [() => x([4], "other"), () => tf.constant([1, 2, 3, 4])]) {
+    const [middle, beside, ...fetches] = new tf.Graph().asDefault(() => {
+      const [t, o] = [tf.exp(x()), other()];
+      return [t, o, tf.neg(t), tf.mul(t, o)];
+    }) as unknown as SymbolicTensor[];
+    const feeds = beside.operation.type === "Const" ? [middle] : [middle, beside];
+    const made = PASSES.merge(buildIr({ fetches, targets: [], feeds }), "CPU");
+    const text = irText(made);
+    assertEquals(text.split("_FusedPointwise").length, 2, text);
+  }
+});
+
+Deno.test("applyRules() tries a pattern that says nothing of its ops on every op", () => {
+  const y = new tf.Graph().asDefault(() => tf.tanh(tf.exp(x()))) as unknown as SymbolicTensor;
+  const tried: string[] = [];
+  const pattern: Pattern = ({ node }, match) => {
+    tried.push(node.def.name);
+    match.nodes = new Set(match.nodes).add(node);
+    return node.def.name === "Exp";
+  };
+  const made = applyRules(buildIr({ fetches: [y], targets: [], feeds: [] }), [{
+    makes: "Neg",
+    pattern,
+    replace: (_, root) => addedNode(root, "Neg", root.inputs, root.attrs),
+  }]);
+  assertEquals(new Set(tried), new Set(["Placeholder", "Exp", "Tanh"]));
+  assert(made.nodes.some(({ def }) => def.name === "Neg"), irText(made));
 });

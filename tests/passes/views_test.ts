@@ -196,6 +196,14 @@ const OTHERS: readonly Range[] = [["bool", 0, 9], ["float16", 0, 4097], ["int32"
 
 /** Graphs that must stay as they are. */
 const STAYS: readonly [string, Build][] = [
+  ["one part of several that is turned", () => {
+    const x = tf.transpose(place([2, 3, 4], "x"), [2, 0, 1]);
+    return tf.transpose(tf.concat([x, place([4, 2, 3], "y")], 0), [1, 2, 0]);
+  }],
+  ["parts that are turned differently", () => {
+    const x = tf.transpose(place([2, 3, 4], "x"), [2, 0, 1]);
+    return tf.concat([x, tf.transpose(place([2, 4, 3], "y"), [1, 0, 2])], 0);
+  }],
   ["levels of a program", () => tf.neg(tf.cast(levels(place([2, 3], "x")), "float32"))],
   [
     "levels beyond their dtype",

@@ -98,6 +98,12 @@ const CASES: readonly Case[] = [
   { x: [2, 101, 90, 6], filter: [5, 5, 6, 4], attrs: attrs(2, "SAME") },
   { x: [1, 70, 50, 12], filter: [3, 3, 12, 16], attrs: attrs(1, "VALID") },
   { x: [1, 90, 80, 1], filter: [7, 7, 1, 9], attrs: attrs(3, "VALID") },
+  // Padding that is wider than the windows: the first places of the result see zeros alone.
+  ...[[1, 1], [1, 3], [3, 1], [2, 2]].map(([height, width]) => ({
+    x: [2, 6, 7, 3],
+    filter: [height!, width!, 3, 5],
+    attrs: attrs(1, "EXPLICIT", 1, { explicit_paddings: [0, 0, height!, 2, width! + 1, 1, 0, 0] }),
+  })),
   // Windows that do not meet.
   { x: [2, 11, 12, 3], filter: [2, 2, 3, 7], attrs: attrs(4, "VALID") },
 ];

@@ -44,9 +44,14 @@ export async function threadedEngine(
   return engine;
 }
 
+/** Bytes of an array's elements. */
+export function bytesOf({ data }: NdArray): number {
+  return (data as Float32Array).byteLength;
+}
+
 /** A block with this array in it. */
 export function put(engine: Engine, array: NdArray): Pointer {
-  const pointer = engine.heap.alloc(array.data.length * DTYPES[array.dtype].bytes);
+  const pointer = engine.heap.alloc(bytesOf(array));
   const view = new (DTYPES[array.dtype].array!)(
     engine.heap.memory.buffer,
     pointer,

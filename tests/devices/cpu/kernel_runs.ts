@@ -11,7 +11,7 @@ import type { Pointer } from "../../../src/engine/devices/cpu/heap.ts";
 import { prepareFast } from "../../../src/engine/devices/cpu/kernel_table.ts";
 import { DTYPES } from "../../../src/engine/core/dtype.ts";
 import { problemOf } from "../../../src/library/testing/run_op.ts";
-import { put, take } from "./engines.ts";
+import { bytesOf, put, take } from "./engines.ts";
 
 /** The op of this name. */
 export function op(name: string): OpDef {
@@ -41,9 +41,7 @@ export function runFast(
     assertAlike(again[0], results[0], `${def.name} of an input that was packed before`);
     engine.heap.free(packed, form.bytes);
   }
-  ins.forEach((p, i) =>
-    p !== undefined && engine.heap.free(p, inputs[i].data.length * DTYPES[inputs[i].dtype].bytes)
-  );
+  ins.forEach((p, i) => p !== undefined && engine.heap.free(p, bytesOf(inputs[i])));
   return results;
 }
 
@@ -72,7 +70,7 @@ function resultsOf(
   return specs.map((spec, i) => {
     const like = NdArray.zeros(spec.dtype, spec.shape);
     (like.data as Float32Array).set(take(engine, outs[i], like));
-    engine.heap.free(outs[i], like.data.length * DTYPES[spec.dtype].bytes);
+    engine.heap.free(outs[i], bytesOf(like));
     return like;
   });
 }

@@ -2,7 +2,10 @@
 import * as tf from "@weft/weft";
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import type { CpuDevice } from "../../../src/engine/devices/cpu/cpu_device.ts";
+import { Engine } from "../../../src/engine/devices/cpu/engine.ts";
 import { cpuDevice } from "../../../src/engine/runtime/devices/devices.ts";
+import { ENGINES } from "./engines.ts";
+import { op, runFast } from "./kernel_runs.ts";
 
 const { engine } = cpuDevice() as CpuDevice;
 
@@ -75,6 +78,22 @@ Deno.test("a constant that is only read packed lies in memory once; one that is 
   const both = held((x, w) => tf.add(tf.matMul(x, w), tf.max(tf.mul(w, tf.mean(x)))));
   assert(both >= 2 && both < 2.4, `${both} times its bytes`);
   x.dispose();
+});
+
+Deno.test("products whose rows are computed in several blocks read packed matrices in each", () => {
+  for (const [, { features }] of ENGINES) {
+    const own = new Engine(features);
+    for (const [m, k, n] of [[400, 130, 300], [193, 130, 300], [6200, 40, 20]] as const) {
+      for (const transpose_a of [true, false]) {
+        for (const transpose_b of [true, false]) {
+          const shapes = [transpose_a ? [k, m] : [m, k], transpose_b ? [n, k] : [k, n]];
+          const inputs = shapes.map((s) => new tf.NdArray("float32", s, random(s[0]! * s[1]!)));
+          // It compares what packed matrices give with what others do.
+          runFast(own, op("MatMul"), inputs, { transpose_a, transpose_b });
+        }
+      }
+    }
+  }
 });
 
 /** A traced network over variables of its own, and what calls of it cost. */

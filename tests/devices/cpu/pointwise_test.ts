@@ -202,6 +202,15 @@ for (const [name, engine] of ENGINES) {
     for (const to of ["float32", "int32", "bool"] as const) {
       for (const from of [x, i, b]) compareWithLoops(engine, [castTo(a0, to)], [from]);
     }
+    for (const through of ["int8", "uint8"] as const) {
+      for (const from of [x, i, b]) {
+        compareWithLoops(engine, [castTo(castTo(a0, through), "int32")], [from]);
+        compareWithLoops(engine, [castTo(castTo(a0, through), "float32")], [from]);
+      }
+    }
+    for (const c of [0, 1]) {
+      compareWithLoops(engine, [s.and(a0, c), s.or(a0, c), s.xor(a0, c), s.eq(a0, c)], [b]);
+    }
     compareWithLoops(engine, [s.select(a0, a1, s.neg(a1))], [b, x]);
     compareWithLoops(engine, [s.select(s.lt(a0, 0), s.mul(a0, 0.25), a0)], [x]);
     compareWithLoops(engine, [s.isnan(a0), s.isinf(a0), s.add(a0, a0)], [x]);

@@ -184,7 +184,7 @@ function collapsed(
 
 /** True for a view that kernels read four elements at a time. */
 function isAligned({ offset }: Strided, rows: readonly Axis[], time: number): boolean {
-  return [offset, time, ...rows.map((a) => a.dim === 1 ? 0 : a.step)].every((n) => n % 4 === 0);
+  return [offset, time, ...rows.map(({ step }) => step)].every((n) => n % 4 === 0);
 }
 
 /** Returns the rows of queries, each a row of the product. */

@@ -157,9 +157,8 @@ export class Match {
   withoutCausal(logits: IrValue, product: IrValue): IrValue {
     const inner = causalOperand(logits);
     if (inner === null || this.core(inner, (n) => n === product.node) === null) return logits;
-    const [n, m] = logits.shape!.slice(-2);
     // The rows of the product are the queries, or several groups of them.
-    if (product.shape!.at(-1) !== m || !this.take(logits.node) || n === null) return logits;
+    if (product.shape!.at(-1) !== logits.shape!.at(-1) || !this.take(logits.node)) return logits;
     this.#causal = true;
     return inner;
   }
