@@ -345,3 +345,20 @@ Deno.test("a step that was imported trains what its graph names, and refuses wha
   }
   assertEquals(unseen.item(), 2);
 });
+
+testOnDevices("variables that a script alone reads have gradients by what has none", () => {
+  using w = tf.variable([0.5, -2]);
+  const loss = (i: tf.Tensor): tf.Tensor => {
+    // Nothing that leads to the result from the argument is differentiable: only the script's variable is.
+    const factor = tf.exp(tf.cast(i, "float32"));
+    return tf.sum(
+      tf.mul(factor, tf.pyFunction(() => tf.square(w), [], tf.TensorSpec([2], "float32"))),
+    );
+  };
+  const i = tf.tensor([1, 2], [2], "int32");
+  const wanted = [Math.E, -4 * Math.E ** 2];
+  for (const [name, f] of Object.entries({ eager: loss, compiled: tf.function(loss) })) {
+    const { grads } = tf.variableGrads(() => f(i) as tf.Scalar);
+    [...grads[w.name]!.dataSync()].forEach((x, k) => assertAlmostEquals(x, wanted[k]!, 1e-4, name));
+  }
+});

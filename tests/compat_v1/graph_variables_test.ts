@@ -175,3 +175,25 @@ Deno.test("a graph's variable is on the device of its value where a session has 
     await sess.close();
   }
 });
+
+testOnDevices(
+  "a variable whose handle waits for an operation is the session's, like any other",
+  async () => {
+    const { graph: written } = make(() => {
+      const x = tf.placeholder("float32", [], "x"), v = tf.variable([1, 2], true, "w");
+      return [tf.exp(x), tf.mul(v, 2)];
+    });
+    const def = written.toGraphDef();
+    const node = def.node.map((n) => n.op === "VarHandleOp" ? { ...n, input: ["^Exp"] } : n);
+    const { graph } = make(() => tf.importGraphDef({ ...def, node }, { prefix: "" }));
+    const handle = graph.getOperationByName("w");
+    assertEquals(handle.controlInputs.map(({ name }) => name), ["Exp"]);
+    const y = graph.getTensorByName("Mul:0"), feeds = { "x:0": 1 };
+    for (let i = 0; i < 2; i++) {
+      await using sess = new tf.Session({ graph });
+      await assertRejects(() => sess.run(y, { feeds }), tf.errors.FailedPreconditionError);
+      await sess.run(graph.getOperationByName("w/Assign"), { feeds });
+      assertEquals(plain(await sess.run(y, { feeds })), [2, 4]);
+    }
+  },
+);

@@ -3,6 +3,7 @@
 import * as tf from "@weft/weft";
 import { assertEquals, assertRejects } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
+import { testOnGpu } from "../ops/force_variant.ts";
 
 let count = 0;
 
@@ -41,4 +42,17 @@ testOnDevices("ready() takes the CPU rather than a software adapter", async (dev
   assertEquals(getBackend(), isHardware ? "webgpu" : "cpu");
   if (device === "webgpu") assertEquals(gpuDevice() !== null, true);
   assertEquals(tf.getBackend(), device);
+});
+
+testOnGpu("ready() takes an adapter that is a GPU, and says so", async () => {
+  const { ready, getBackend, gpuDevice, hasGpu } = await newDevices();
+  assertEquals(await hasGpu(), true);
+  const found = gpuDevice()!, { software, description } = found;
+  try {
+    Object.defineProperty(found, "software", { value: false, configurable: true, writable: true });
+    const { reason } = await ready();
+    assertEquals([reason, getBackend()], [`The adapter is a GPU: ${description}`, "webgpu"]);
+  } finally {
+    Object.defineProperty(found, "software", { value: software });
+  }
 });

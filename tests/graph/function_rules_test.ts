@@ -312,3 +312,16 @@ testOnDevices("a function makes a variable of constants, and of no argument", ()
     "Cannot initialise a variable with <tf.Tensor 'AddV2:0' float32[1]>: You must feed a value for placeholder tensor",
   );
 });
+
+testOnDevices("records of a signature may name their parts in any order", () => {
+  const spec = tf.TensorSpec([], "float32");
+  type Parts = Record<"a" | "b" | "c", tf.Tensor>;
+  const f = tf.function(
+    ({ a, b, c }: Parts) => tf.sub(tf.mul(a, 10), tf.add(b, tf.mul(c, 100))),
+    { inputSignature: [{ c: spec, a: spec, b: spec }] },
+  );
+  const [a, b, c] = [5, 1, 2].map((n) => tf.tensor(n));
+  for (const parts of [{ a, b, c }, { c, b, a }, { b, c, a }] as Parts[]) {
+    assertEquals(f(parts).item(), -151);
+  }
+});

@@ -39,8 +39,6 @@ type Phase =
   | "following"
   /** Steps are pending, or the run waits at its boundary or for late feeds. */
   | "waiting"
-  /** The results have been returned. */
-  | "done"
   /** The run failed, or its results are not wanted: late results are freed. */
   | "ended";
 
@@ -180,7 +178,6 @@ export class Execution {
   }
 
   #finish(): RunValue[] {
-    this.#phase = "done";
     return this.#slots.fetch(this.#toHost);
   }
 
