@@ -1,6 +1,8 @@
 /** Bounds of the passes' joins, and the order of operands: a regression would keep results right and only cost time. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
+import { apply } from "../../src/engine/core/apply.ts";
+import { lookupOp } from "../../src/engine/core/op.ts";
 import type { PassName } from "../../src/engine/graph/passes/pipeline.ts";
 import { optimized } from "../graph/graph_text.ts";
 
@@ -201,4 +203,34 @@ Deno.test("two reductions compute their elements themselves while that reads no 
     count(build, /= (_FusedPointwise|AddV2)\(/)
   );
   assertEquals(stored, [0, 0, 0, 1, 1]);
+});
+
+Deno.test("updates are grouped with all their arrays where rule, constants and scalars are the same", () => {
+  const step = (i: number, rate: tf.Tensor, momentum = 0.9): tf.Tensor[] => {
+    const [v, slot, gradient] = ["v", "slot", "gradient"].map((name) => place([i + 2], name + i));
+    return apply(lookupOp("_ApplyMomentum")!, [v!, slot!, rate, gradient!], {
+      T: "float32",
+      momentum,
+      use_nesterov: false,
+    });
+  };
+  const inputsOf = (build: Build): number[] =>
+    optimized(build, ["group"]).flatMap((line) =>
+      /_GroupedUpdate\((.*)\) :/.exec(line)?.[1]!.split(", ").length ?? []
+    );
+  const rate = (name = "rate"): tf.Tensor => place([], name);
+  const shared = (n: number): Build => () => {
+    const r = rate();
+    return range(n).flatMap((i) => step(i, r));
+  };
+  // The rate once, and three arrays of each variable; sixteen at most.
+  assertEquals([1, 2, 3, 17].map((n) => inputsOf(shared(n))), [[], [7], [10], [49]]);
+  assertEquals(inputsOf(() => [...step(0, rate()), ...step(1, rate("other"))]), []);
+  assertEquals(
+    inputsOf(() => {
+      const r = rate();
+      return [...step(0, r), ...step(1, r, 0.5)];
+    }),
+    [],
+  );
 });
