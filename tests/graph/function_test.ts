@@ -276,3 +276,24 @@ Deno.test("an error inside a function names the node", async () => {
   ) as tf.errors.OpError;
   assertEquals(e.node, "inner");
 });
+
+testOnDevices(
+  "switchCase() takes each branch by its number, and its default or the last by others",
+  () => {
+    const values = [10, 20, 30], branches = values.map((v) => () => tf.scalar(v));
+    for (
+      const [options, wanted] of [[{}, [30, 10, 20, 30, 30]], [
+        { default: () => tf.scalar(-1) },
+        [-1, 10, 20, 30, -1],
+      ]] as const
+    ) {
+      const pick = (i: tf.TensorLike): tf.Tensor => tf.switchCase(i, branches, options);
+      const compiled = tf.function((i: tf.Tensor) => pick(i));
+      [-1, 0, 1, 2, 3].forEach((number, at) => {
+        const i = tf.scalar(number, "int32");
+        const found = [pick(number), pick(i), compiled(i)].map((x) => x.item());
+        assertEquals(found, [wanted[at], wanted[at], wanted[at]], `${number}`);
+      });
+    }
+  },
+);

@@ -390,24 +390,3 @@ Deno.test("loops over rows and TensorArrays refuse what does not fit, in both mo
     assertThrows(() => new tf.Graph().asDefault(fn), kind, phrase);
   }
 });
-
-testOnDevices(
-  "switchCase() takes each branch by its number, and its default or the last by others",
-  () => {
-    const values = [10, 20, 30], branches = values.map((v) => () => tf.scalar(v));
-    for (
-      const [options, wanted] of [[{}, [30, 10, 20, 30, 30]], [
-        { default: () => tf.scalar(-1) },
-        [-1, 10, 20, 30, -1],
-      ]] as const
-    ) {
-      const pick = (i: tf.TensorLike): tf.Tensor => tf.switchCase(i, branches, options);
-      const compiled = tf.function((i: tf.Tensor) => pick(i));
-      [-1, 0, 1, 2, 3].forEach((number, at) => {
-        const i = tf.scalar(number, "int32");
-        const found = [pick(number), pick(i), compiled(i)].map((x) => x.item());
-        assertEquals(found, [wanted[at], wanted[at], wanted[at]], `${number}`);
-      });
-    }
-  },
-);
