@@ -1,6 +1,6 @@
 /** Diagonals of matrices. Numbers are TensorFlow 2.21's. */
 import * as tf from "@weft/weft";
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { gradCheck } from "@weft/weft/testing";
 import { testOnDevices } from "../../devices.ts";
 
@@ -72,4 +72,39 @@ testOnDevices("diagonals that are not there are refused", () => {
   assertThrows(() => linalg.setDiag(square, [1, 2, 3]), ValueError);
   assertThrows(() => linalg.diag([1], { rows: 1 } as never), TypeError, "numRows");
   assertThrows(() => linalg.cross([1, 2], [3, 4]), ValueError, "must have size 3");
+});
+
+/** Functions of diagonals of which some or all lie outside of the matrices, at shapes of their arguments, and their gradients' shapes. */
+const OUTSIDE: readonly [string, (x: tf.Tensor) => tf.Tensor, number[]][] = [
+  ["one of no elements", (x) => tf.linalg.diag(x, { k: -1 }), [0]],
+  ["rows of none", (x) => tf.linalg.diag(x, { k: 2 }), [3, 0]],
+  ["two of no elements", (x) => tf.linalg.diag(x, { k: [-1, 0] }), [2, 0]],
+  ["bands of no rows", (x) => solved(x, tf.zeros([0, 1])), [2, 0]],
+  ["more bands than rows", (x) => solved(x, tf.ones([2, 1])), [3, 2]],
+];
+
+function solved(bands: tf.Tensor, right: tf.Tensor): tf.Tensor {
+  return tf.linalg.bandedTriangularSolve(bands, right);
+}
+
+testOnDevices("diagonals outside of matrices have gradients without elements", async () => {
+  for (const [name, f, shape] of OUTSIDE) {
+    using _scope = tf.scope();
+    const x = tf.ones(shape), specs = [shape, shape.map(() => null)];
+    const slope = (x: tf.Tensor) => tf.grad((x) => tf.square(f(x)))(x);
+    const twice = (x: tf.Tensor) => tf.grad((x) => tf.square(slope(x)))(x);
+    for (const g of [slope, twice]) {
+      const eager = g(x), wanted = await eager.array();
+      assertEquals(eager.shape, shape, name);
+      for (const spec of specs) {
+        const compiled = tf.function(g, { inputSignature: [new tf.TensorSpec(spec)] });
+        assertEquals(await (await compiled.async(x) as tf.Tensor).array(), wanted, name);
+      }
+    }
+  }
+  await assertRejects(
+    async () => await tf.linalg.diagPart(tf.ones([1, 1]), { k: -1 }).array(),
+    tf.errors.InvalidArgumentError,
+    "out of bound",
+  );
 });

@@ -60,9 +60,9 @@ export const BandedTriangularSolve: OpDef = defineOp({
       const far = mul(sub(intScalar(1), countOf(matrix)), attrs.lower ? 1 : -1);
       const none = zerosLike(far), zero = castInput(intScalar(0), matrix.dtype);
       const ends = stack(attrs.lower ? [far, none] : [none, far]);
-      const taken = apply1(lookupOp("MatrixDiagPartV3")!, [outer, ends, zero], {
-        align: "LEFT_RIGHT",
-      });
+      // A band may have no element, where there are more of them than rows.
+      const attrsOfPart = { align: "LEFT_RIGHT", _outside: true };
+      const taken = apply1(lookupOp("MatrixDiagPartV3")!, [outer, ends, zero], attrsOfPart);
       // One diagonal has no axis of its own.
       const last = stridedSlice(shape(matrix), [-2], [0], [1], 0, 1);
       const dims = concat([stridedSlice(shape(outer), [0], [-2]), last]);

@@ -18,6 +18,8 @@ import { mul, sub } from "../pointwise/arithmetic.ts";
 import { sum } from "../reduce/reduce.ts";
 
 const ALIGN = 'align: string = "RIGHT_LEFT"';
+/** True: diagonals outside of the matrices have no elements, as the gradient of diagonals without elements wants it. */
+const OUTSIDE = "_outside: bool = false";
 const ALIGNS = ["RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT"];
 
 /** Returns the lowest and the highest diagonal. Throws `ValueError` for others. */
@@ -57,16 +59,18 @@ function bandOf(
   return { lower, upper, rows, columns, align: problem.attrs.align as string };
 }
 
-function partShape(x: PartialShape, k: Spec): PartialShape {
+function partShape(x: PartialShape, k: Spec, mayBeOutside: boolean): PartialShape {
   const range = endsOf(k);
   if (x === null || range === null) return null;
   const [rows, columns] = x.slice(-2), [lower, upper] = range;
   if (x.length < 2) {
     throw new ValueError(`Cannot take diagonals of shape ${shapeText(x)}: wanted matrices`);
   }
-  const length = rows === null || columns === null
-    ? null
-    : longest(checked({ lower, upper, rows, columns, align: "" }));
+  let length: number | null = null;
+  if (rows !== null && columns !== null) {
+    const band = { lower, upper, rows, columns, align: "" };
+    length = longest(mayBeOutside ? band : checked(band));
+  }
   const count = upper - lower + 1;
   return [...x.slice(0, -2), ...(count > 1 ? [count] : []), length];
 }
@@ -75,13 +79,13 @@ const MatrixDiagPart = defineOp({
   name: "MatrixDiagPartV3",
   inputs: ["input: T", "k: int32", "padding_value: T"],
   outputs: ["diagonal: T"],
-  attrs: ["T: type", ALIGN],
+  attrs: ["T: type", ALIGN, OUTSIDE],
   hostInputs: ["k"],
-  infer: ([x, k]) => [partShape(x.shape, k)],
+  infer: ([x, k], { _outside }) => [partShape(x.shape, k, _outside)],
   grad: {
     saves: ["input", "k"],
-    vjp: ({ input, k }, [dy], { attrs: { align } }) => [
-      apply1(MatrixSetDiag, [zerosLike(input), dy, k], { align }),
+    vjp: ({ input, k }, [dy], { attrs: { align, _outside } }) => [
+      apply1(MatrixSetDiag, [zerosLike(input), dy, k], { align, _outside }),
       null,
       null,
     ],
@@ -157,27 +161,27 @@ const MatrixSetDiag = defineOp({
   name: "MatrixSetDiagV3",
   inputs: ["input: T", "diagonal: T", "k: int32"],
   outputs: ["output: T"],
-  attrs: ["T: type", ALIGN],
+  attrs: ["T: type", ALIGN, OUTSIDE],
   hostInputs: ["k"],
-  infer: ([x, diagonal, k]) => {
-    mergeShapes(diagonal.shape, partShape(x.shape, k));
+  infer: ([x, diagonal, k], { _outside }) => {
+    mergeShapes(diagonal.shape, partShape(x.shape, k, _outside));
     return [x.shape];
   },
   grad: {
     saves: ["k"],
-    vjp: ({ k }, [dy], { attrs: { align } }) => {
+    vjp: ({ k }, [dy], { attrs: { align, _outside } }) => {
       const part = diagonals(dy, k, align);
-      return [apply1(MatrixSetDiag, [dy, zerosLike(part), k], { align }), part, null];
+      return [apply1(MatrixSetDiag, [dy, zerosLike(part), k], { align, _outside }), part, null];
     },
   },
   cpu: ([x, diagonal], [out], problem) =>
     putDiagonals(diagonal, x, out, bandOf(problem, { k: 2, matrix: x.shape })),
 });
 
-/** Returns the diagonals of a gradient, zeros if there are none. */
+/** Returns the diagonals of a gradient, no elements of those outside of the matrices. */
 function diagonals(x: Tensor, k: OpInput, align: string): Tensor {
   const zero = toInput(0, "padding", "diagPart", { dtype: x.dtype });
-  return apply1(MatrixDiagPart, [x, k, zero], { align });
+  return apply1(MatrixDiagPart, [x, k, zero], { align, _outside: true });
 }
 
 const Cross = defineOp({

@@ -8,7 +8,6 @@ import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { zerosLike } from "../array/creation.ts";
 import { gather } from "../array/gather.ts";
 import { concat } from "../array/join.ts";
-import { roll } from "../array/move.ts";
 import { expandDims, reshape } from "../array/view.ts";
 import { asTensor, shapeOfInput, toFloatInput, toMatchingInputs } from "../input.ts";
 import { add, mul, neg } from "../pointwise/arithmetic.ts";
@@ -89,9 +88,7 @@ export function eighTridiagonal(
     checkExtents(a, b, { fn, isOne: select === "v" });
     const isComplex = DTYPES[a.dtype].kind === "complex";
     const main = isComplex ? real(a) : a, side = isComplex ? abs(b) : b;
-    // Row i of the lower diagonal stands in column i - 1: a matrix of one row has none, which diag(side, { k: -1 }) cannot differentiate.
-    const none = zerosLike(gather(main, [0], -1));
-    const full = add(diag(main), roll(diag(concat([side, none], -1)), 1, -2));
+    const full = add(diag(main), diag(side, { k: -1 }));
     if (eigvalsOnly) return [taken(eigvalsh(full), -1, select, selectRange)];
     const [e, v] = eigh(full);
     const vectors = isComplex ? turned(v, b, main) : v;
