@@ -122,6 +122,7 @@ export type {
 export { Session } from "./src/engine/runtime/session/session.ts";
 export type { SessionDevice, SessionTarget } from "./src/engine/runtime/run/targets.ts";
 export { disposeVariables } from "./src/engine/runtime/variables/known_variables.ts";
+export { Module } from "./src/engine/runtime/variables/module.ts";
 export { Variable, variable } from "./src/engine/runtime/variables/variable.ts";
 /** Random seeds, numbers and generators. */
 export * as random from "./src/engine/runtime/variables/random_namespace.ts";

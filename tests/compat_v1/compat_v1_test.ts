@@ -179,7 +179,7 @@ testOnDevices("a Saver writes and reads what TensorFlow does", async () => {
 });
 
 Deno.test("a Saver names the import that it needs", async () => {
-  const { checkpointFormat } = await import("../../src/library/io/checkpoint_format.ts");
+  const { checkpointFormat } = await import("../../src/library/io/checkpoint/format.ts");
   const before = checkpointFormat.provide(null);
   try {
     const [graph, saver] = inGraph(() => [v1.variable(1).graph, new v1.train.Saver()] as const);

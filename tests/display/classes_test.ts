@@ -124,6 +124,10 @@ const SHOWN: Readonly<Record<string, readonly [make: () => unknown, text: string
     () => tf.random.Generator.fromSeed(1),
     "<tf.random.Generator: Philox>",
   ],
+  "a module": [
+    () => Object.assign(new tf.Module("block"), { w: tf.variable([1]) }),
+    "<tf.Module block: Variable…>",
+  ],
   "a buffer": [() => tf.buffer([2], "int32"), "TensorBuffer(int32[2]) [0, 0]"],
   "a function": [() => twice, "<tf.function twice: … trace…>"],
   "a concrete function": [

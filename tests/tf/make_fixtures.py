@@ -249,6 +249,47 @@ def checkpoints():
             v1.train.Saver(sharded=True).save(
                 session, str(folder / "saver"), write_meta_graph=False, write_state=False)
     tf.train.Checkpoint(v=tf.Variable([1.0, 2.0]), n=tf.Variable(3)).write(str(folder / "objects"))
+    states(folder)
+
+
+def states(folder):
+    """Objects with a state: what they do next is printed, and stands in tests/train/checkpoint_objects_test.ts."""
+    generator = tf.random.Generator.from_seed(7)
+    generator.normal([3])
+    table = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1)
+    table.insert(["a", "bc"], [1, 2])
+
+    class Dense(tf.Module):
+        def __init__(self, start):
+            super().__init__()
+            self.w = tf.Variable([start, 2.0], name="w")
+
+    class Model(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = [Dense(1.0), Dense(3.0)]
+            self.named = {"scale": tf.Variable(5.0, name="scale", trainable=False)}
+            self.rate = 0.5
+
+    model, iterator = Model(), iter(tf.data.Dataset.range(5))
+    next(iterator)
+    kinds = tf.keras.optimizers
+    optimizers = {
+        "adam": kinds.Adam(0.1), "sgd": kinds.SGD(0.1, momentum=0.9), "rmsprop": kinds.RMSprop(0.1),
+        "centered": kinds.RMSprop(0.1, momentum=0.9, centered=True), "adagrad": kinds.Adagrad(0.1),
+        "adadelta": kinds.Adadelta(0.1), "adamax": kinds.Adamax(0.1),
+    }
+    weights = {name: tf.Variable([1.0, -2.0]) for name in optimizers}
+    def step():
+        for name, optimizer in optimizers.items():
+            optimizer.apply([2 * weights[name]], [weights[name]])
+    step()
+    tf.train.Checkpoint(
+        generator=generator, table=table, model=model, iterator=iterator, weights=weights,
+        optimizers=optimizers,
+    ).write(str(folder / "states"))
+    step()
+    print({name: w.numpy().tolist() for name, w in weights.items()}, generator.normal([2]).numpy())
 
 
 def main():

@@ -112,7 +112,7 @@ Deno.test("a Checkpoint reads what TensorFlow saved, and says what does not fit"
     assertThrows(
       () => new Checkpoint({ v: 3 as unknown as tf.Variable }),
       TypeError,
-      "received number",
+      "received 3 of type number",
     );
   });
 });

@@ -2,7 +2,9 @@
 import { counted, showAs } from "../../engine/core/arrays/shown.ts";
 import { describe } from "../../engine/core/convert.ts";
 import { RangeError, TypeError } from "../../engine/core/throwing/builtin_errors.ts";
+import type { TrackedParts } from "../../engine/core/contract/tracked.ts";
 import { DataLossError, ValueError } from "../../engine/core/errors.ts";
+import { NdArray } from "../../engine/core/nd_array.ts";
 import type { Bytes } from "../io/bytes.ts";
 import { DrawCounts } from "../../engine/ops/random/state.ts";
 import { RunLimit } from "../../engine/runtime/run/run_context.ts";
@@ -52,29 +54,33 @@ interface Saved {
  * ```
  */
 export class DatasetIterator<T> implements AsyncIterableIterator<T> {
-  readonly #stop = new AbortController();
-  readonly #kinds: string;
-  readonly #elements: Elements;
+  readonly #source: Source;
   readonly #show: (element: Element) => T;
+  #stop!: AbortController;
+  #elements!: Elements;
   /** The dataset's name where the pass goes on from a state, which may hold anything; else null. */
-  readonly #resumed: string | null;
+  #resumed: string | null = null;
   #count = 0;
   /** True at the natural end, "early" after an error or `return()`. */
   #ended: boolean | "early" = false;
 
   /** @internal */
   constructor(source: Source, show: (element: Element) => T, state?: Uint8Array) {
-    const from = state === undefined ? undefined : readState(source, state);
-    this.#resumed = from === undefined ? null : source.name;
-    this.#kinds = source.kinds;
+    this.#source = source;
+    this.#show = show;
+    this.#open(state === undefined ? undefined : readState(source, state));
+  }
+
+  #open(from?: Saved): void {
+    this.#resumed = from === undefined ? null : this.#source.name;
+    this.#stop = new AbortController();
     try {
-      this.#elements = new Queue(source.open(wholePass(this.#stop.signal), from?.stages));
+      this.#elements = new Queue(this.#source.open(wholePass(this.#stop.signal), from?.stages));
     } catch (error) {
       throw this.#explained(error);
     }
     this.#count = from?.count ?? 0;
     this.#ended = from !== undefined && from.stages === undefined;
-    this.#show = show;
   }
 
   /** Number of elements that the pass gave, those before it was saved included: its progress, with `dataset.size`. */
@@ -121,7 +127,36 @@ export class DatasetIterator<T> implements AsyncIterableIterator<T> {
       throw new ValueError("Cannot save this iterator: the pass was left, or ended by an error");
     }
     const stages = this.#ended ? undefined : await this.#elements.save();
-    return encodeState({ kinds: this.#kinds, count: this.#count, stages });
+    return encodeState({ kinds: this.#source.kinds, count: this.#count, stages });
+  }
+
+  /**
+   * Goes on from a state that `save()` returned, of this pass or of another one over such a dataset, whatever this pass gave and however
+   * it ended. Rejects with `ValueError` for the state of another pipeline, `DataLossError` for other bytes; the pass goes on as
+   * it was then. Follows the iterators in `tf.train.Checkpoint`.
+   */
+  async restore(state: Uint8Array): Promise<void> {
+    await this.#goOn(readState(this.#source, state));
+  }
+
+  async #goOn(from: Saved): Promise<void> {
+    await this.#end(new DOMException("The iteration goes on elsewhere", "AbortError"));
+    this.#open(from);
+  }
+
+  /** @internal */
+  trackedParts(): TrackedParts {
+    return {
+      values: {
+        attribute: "ITERATOR",
+        endings: ["_STATE"],
+        save: async () => [new NdArray("string", [], [await this.save()])],
+        take: ([{ data: [bytes] }]) => {
+          const from = readState(this.#source, bytes as Uint8Array);
+          return () => this.#goOn(from);
+        },
+      },
+    };
   }
 
   /** Itself. */

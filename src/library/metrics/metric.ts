@@ -92,6 +92,14 @@ export abstract class Metric {
   /** The state; the tensors are the metric's own. */
   // deno-lint-ignore require-await
   async getWeights(): Promise<{ name: string; tensor: Tensor }[]> {
+    return this.weightsNow();
+  }
+
+  /**
+   * Returns the result of `getWeights()` at once.
+   * @internal
+   */
+  weightsNow(): { name: string; tensor: Tensor }[] {
     return Object.entries(this.#state).map(([key, tensor]) => ({
       name: `${this.name}/${key}`,
       tensor,

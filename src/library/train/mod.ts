@@ -11,6 +11,8 @@ export { ExponentialMovingAverage, type MovingAverageOptions } from "./weight_av
 export * as schedules from "./schedules.ts";
 /** Transformations of updates, of which `tf.train.chain` makes optimizers. */
 export * as transforms from "./transforms.ts";
-export { Checkpoint, type RestoreStatus } from "../io/checkpoint.ts";
-export { CheckpointManager, type CheckpointManagerOptions } from "../io/checkpoint_manager.ts";
-export { latestCheckpoint } from "../io/checkpoint_state.ts";
+export { Checkpoint, type RestoreStatus } from "../io/checkpoint/checkpoint.ts";
+export type { Trackables } from "../io/checkpoint/objects.ts";
+export type { Trackable } from "../../engine/core/contract/tracked.ts";
+export { CheckpointManager, type CheckpointManagerOptions } from "../io/checkpoint/manager.ts";
+export { latestCheckpoint } from "../io/checkpoint/state.ts";

@@ -2,6 +2,7 @@
 import { counted, showAs } from "../../engine/core/arrays/shown.ts";
 import { optionCheck, wantFunction, wantList, wantNumber } from "../../engine/core/arguments.ts";
 import { currentInterpreter, withInterpreter } from "../../engine/core/apply.ts";
+import type { TrackedParts } from "../../engine/core/contract/tracked.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
 import { add, div, mul, sub } from "../../engine/ops/pointwise/arithmetic.ts";
@@ -102,6 +103,11 @@ export class ExponentialMovingAverage {
   /** The averages by the names of their variables: what is saved. */
   get averages(): Readonly<Record<string, Variable>> {
     return Object.fromEntries([...this.#averages].map(([v, average]) => [v.name, average]));
+  }
+
+  /** @internal */
+  trackedParts(): TrackedParts {
+    return { children: this.averages };
   }
 
   /** Gives all variables their averages. */

@@ -5,12 +5,12 @@ import { NotFoundError, ValueError } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import { isPlainObject } from "../../engine/core/nest.ts";
 import { optionCheck, wantList, wrongArgument } from "../../engine/core/arguments.ts";
-import { checkpointFormat } from "../../library/io/checkpoint_format.ts";
+import { checkpointFormat } from "../../library/io/checkpoint/format.ts";
 import {
   folderOf,
   KeptCheckpoints,
   writeCheckpointState,
-} from "../../library/io/checkpoint_state.ts";
+} from "../../library/io/checkpoint/state.ts";
 import { enterDefaultSession } from "../../engine/runtime/run/default_session.ts";
 import type { Session } from "../../engine/runtime/session/session.ts";
 import { Variable } from "../../engine/runtime/variables/variable.ts";

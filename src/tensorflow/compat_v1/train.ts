@@ -28,5 +28,5 @@ export {
   Optimizer,
 } from "./optimizer.ts";
 export type { Rate } from "./optimizer_arguments.ts";
-export { latestCheckpoint } from "../../library/io/checkpoint_state.ts";
+export { latestCheckpoint } from "../../library/io/checkpoint/state.ts";
 export { type SaveOptions, Saver, type SaverOptions, type VarList } from "./saver.ts";

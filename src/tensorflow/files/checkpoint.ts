@@ -13,7 +13,7 @@ import {
   ValueError,
 } from "../../engine/core/errors.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
-import { checkpointFormat } from "../../library/io/checkpoint_format.ts";
+import { checkpointFormat } from "../../library/io/checkpoint/format.ts";
 import { naming, namingAsync } from "../../library/io/naming.ts";
 import { sizeOf } from "../../engine/core/shape.ts";
 import { Tensor, type TensorLike } from "../../engine/core/tensor.ts";

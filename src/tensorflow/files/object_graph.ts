@@ -2,13 +2,15 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import type { TensorLike } from "../../engine/core/tensor.ts";
-import type { OpenCheckpoint, SavedObjectNode } from "../../library/io/checkpoint_format.ts";
+import type { OpenCheckpoint, SavedObjectNode } from "../../library/io/checkpoint/format.ts";
 import { decode } from "./decode.ts";
 import { TrackableObjectGraphSchema } from "../proto/checkpoint_pb.ts";
 
 const OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH";
 /** Name of the attribute with a variable's value. */
 const VARIABLE_VALUE = "VARIABLE_VALUE";
+/** Those that are read: of variables, tables and iterators. */
+const READ = [VARIABLE_VALUE, "table", "ITERATOR"];
 
 /** Returns TensorFlow's key of the value of a variable at this path. */
 export function valueKey(path: string): string {
@@ -26,8 +28,13 @@ export async function readObjects(
   if (!checkpoint.has(OBJECT_GRAPH)) return null;
   const { data: [bytes] } = await checkpoint.read(OBJECT_GRAPH);
   const { nodes } = decode(TrackableObjectGraphSchema, bytes as Uint8Array, prefix);
-  return nodes.map(({ attributes, children, slotVariables }) => ({
-    key: attributes.find(({ name }) => name === VARIABLE_VALUE)?.checkpointKey ?? null,
+  const read = nodes.map((node) => ({
+    ...node,
+    value: node.attributes.find(({ name }) => READ.includes(name)),
+  }));
+  return read.map(({ value, children, slotVariables }) => ({
+    attribute: value?.name ?? VARIABLE_VALUE,
+    key: value?.checkpointKey ?? null,
     children: children.map(({ localName, nodeId }) => ({ name: localName, id: nodeId })),
     slots: slotVariables.map((s) => ({
       of: s.originalVariableNodeId,
@@ -40,9 +47,9 @@ export async function readObjects(
 /** Makes the entry of a checkpoint that lists its saved objects. */
 export function objectsEntry(nodes: readonly SavedObjectNode[]): Record<string, TensorLike> {
   const graph = create(TrackableObjectGraphSchema, {
-    nodes: nodes.map(({ key, children, slots }) => ({
+    nodes: nodes.map(({ attribute = VARIABLE_VALUE, key, children, slots }) => ({
       children: children.map(({ name, id }) => ({ localName: name, nodeId: id })),
-      attributes: key === null ? [] : [{ name: VARIABLE_VALUE, checkpointKey: key }],
+      attributes: key === null ? [] : [{ name: attribute, checkpointKey: key }],
       slotVariables: slots.map(({ of, name, id }) => ({
         originalVariableNodeId: of,
         slotName: name,

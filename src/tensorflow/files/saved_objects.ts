@@ -10,7 +10,7 @@ import type {
   NodeDefJson,
 } from "../../engine/graph/graph_def_json.ts";
 import { shapeToJson } from "../graph_def/values.ts";
-import type { SavedObjectNode } from "../../library/io/checkpoint_format.ts";
+import type { SavedObjectNode } from "../../library/io/checkpoint/format.ts";
 import type { Variable } from "../../engine/runtime/variables/variable.ts";
 import {
   type SavedObjectGraph,

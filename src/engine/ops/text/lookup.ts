@@ -3,6 +3,7 @@ import { counted, showAs } from "../../core/arrays/shown.ts";
 import { apply, apply1, currentInterpreter } from "../../core/apply.ts";
 import { optionCheck, wrongArgument } from "../../core/arguments.ts";
 import { toNdArray } from "../../core/convert.ts";
+import type { TrackedParts } from "../../core/contract/tracked.ts";
 import { asDType, type DType, isInteger } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
@@ -125,6 +126,11 @@ abstract class HashTable {
     return this.on("LookupTableSizeV2")[0];
   }
 
+  /** @internal */
+  trackedParts(): TrackedParts {
+    return {};
+  }
+
   /** Formats it for `console.log`. */
   toString(): string {
     return `<tf.lookup ${this.table.name} ${this.keyDtype} to ${this.valueDtype}: ${
@@ -198,6 +204,29 @@ export class MutableHashTable extends HashTable {
     this.on("LookupTableRemoveV2", this.keysOf(keys, "remove"));
   }
 
+  /** @internal */
+  override trackedParts(): TrackedParts {
+    const { keyDtype, valueDtype, table } = this;
+    return {
+      values: {
+        attribute: "table",
+        endings: ["-keys", "-values"],
+        save() {
+          const { keys, values } = table.entries();
+          return [keys, values];
+        },
+        take([keys, values]) {
+          if (keys.dtype === keyDtype && values.dtype === valueDtype && keys.size === values.size) {
+            return () => table.fill(keys, values);
+          }
+          throw new ValueError(
+            `Cannot restore a table of ${keyDtype} to ${valueDtype}: the checkpoint has ${keys.size} keys of ${keys.dtype}, ${values.size} values of ${values.dtype}`,
+          );
+        },
+      },
+    };
+  }
+
   /** All keys and their values. TensorFlow op `LookupTableExportV2`. */
   export(): [keys: Tensor, values: Tensor] {
     const [keys, values] = apply(lookupOp("LookupTableExportV2")!, [this.handle()], {
@@ -269,6 +298,11 @@ export class StaticVocabularyTable {
       this.#size,
     );
     return where(equal(known, -1), others, known);
+  }
+
+  /** @internal */
+  trackedParts(): TrackedParts {
+    return {};
   }
 
   /** The number of words and buckets. */

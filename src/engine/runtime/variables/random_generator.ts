@@ -2,6 +2,7 @@
 import { apply1, compose, type OpInput } from "../../core/apply.ts";
 import { wantNumber, wrongArgument } from "../../core/arguments.ts";
 import { showAs } from "../../core/arrays/shown.ts";
+import type { TrackedParts } from "../../core/contract/tracked.ts";
 import { asDType, type DType, isFloating, isInteger } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
@@ -265,6 +266,11 @@ export class Generator {
     const made = states.map((state) => new Generator(state));
     for (const state of states) if (!state.isSymbolic) state.dispose();
     return made;
+  }
+
+  /** @internal */
+  trackedParts(): TrackedParts {
+    return { children: { _state_var: this.state } };
   }
 
   /** Frees the state. */

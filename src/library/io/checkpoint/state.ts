@@ -2,11 +2,11 @@
  * The state file beside checkpoints, which lists the latest and the kept ones, and the deletion of the others. Follows
  * TensorFlow `checkpoint_management.py`.
  */
-import { wantString } from "../../engine/core/arguments.ts";
-import { DataLossError, NotFoundError, ValueError } from "../../engine/core/errors.ts";
-import { checkpointFormat } from "./checkpoint_format.ts";
-import { readBytes } from "./files.ts";
-import { fileWriter } from "./file_system.ts";
+import { wantString } from "../../../engine/core/arguments.ts";
+import { DataLossError, NotFoundError, ValueError } from "../../../engine/core/errors.ts";
+import { checkpointFormat } from "./format.ts";
+import { readBytes } from "../files.ts";
+import { fileWriter } from "../file_system.ts";
 
 /** Contents of a state file. Paths can be opened as they are. */
 export interface CheckpointState {

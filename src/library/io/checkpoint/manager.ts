@@ -2,13 +2,13 @@
  * tf.train.CheckpointManager: checkpoints with numbers in a folder, of which the last are kept.
  *  Follows TensorFlow `checkpoint_management.py`.
  */
-import { counted, showAs } from "../../engine/core/arrays/shown.ts";
-import { ValueError } from "../../engine/core/errors.ts";
-import { optionCheck, wantString } from "../../engine/core/arguments.ts";
-import type { VariableLike } from "../../engine/core/tensor.ts";
+import { counted, showAs } from "../../../engine/core/arrays/shown.ts";
+import { ValueError } from "../../../engine/core/errors.ts";
+import { optionCheck, wantString } from "../../../engine/core/arguments.ts";
+import type { VariableLike } from "../../../engine/core/tensor.ts";
 import type { Checkpoint } from "./checkpoint.ts";
-import { checkpointFormat } from "./checkpoint_format.ts";
-import { KeptCheckpoints, readCheckpointState, writeCheckpointState } from "./checkpoint_state.ts";
+import { checkpointFormat } from "./format.ts";
+import { KeptCheckpoints, readCheckpointState, writeCheckpointState } from "./state.ts";
 
 /** Options of {@linkcode CheckpointManager.create}. */
 export interface CheckpointManagerOptions {

@@ -1,8 +1,8 @@
 /** The seam between savers of variables and TensorFlow's checkpoint format, which `@weft/weft/tf` provides. */
-import { type Seam, seam } from "../../engine/core/contract/seam.ts";
-import { UnimplementedError } from "../../engine/core/errors.ts";
-import type { NdArray } from "../../engine/core/nd_array.ts";
-import type { TensorLike } from "../../engine/core/tensor.ts";
+import { type Seam, seam } from "../../../engine/core/contract/seam.ts";
+import { UnimplementedError } from "../../../engine/core/errors.ts";
+import type { NdArray } from "../../../engine/core/nd_array.ts";
+import type { TensorLike } from "../../../engine/core/tensor.ts";
 
 export interface OpenCheckpoint {
   keys(): string[];
@@ -13,7 +13,9 @@ export interface OpenCheckpoint {
 
 /** A saved object. Others refer to it by its index in the list. */
 export interface SavedObjectNode {
-  /** Key of its value; null for an object without one. */
+  /** Name of the attribute with its value. Default that of variables. */
+  readonly attribute?: string;
+  /** Key of its value, or the beginning of the keys of its values; null for an object without one. */
   readonly key: string | null;
   /** Objects of its attributes. */
   readonly children: readonly { readonly name: string; readonly id: number }[];
