@@ -126,7 +126,6 @@ export { Module } from "./src/engine/runtime/variables/module.ts";
 export { Variable, variable } from "./src/engine/runtime/variables/variable.ts";
 /** Random seeds, numbers and generators. */
 export * as random from "./src/engine/runtime/variables/random_namespace.ts";
-
 // graph
 export { Graph } from "./src/engine/graph/graph.ts";
 export {

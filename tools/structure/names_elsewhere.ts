@@ -2,7 +2,6 @@
 
 /** Places of TensorFlow's names here, by `namespace.name`; a name of `tf` covers its alias in `tf.math` and others. */
 export const ELSEWHERE: Readonly<Record<string, string>> = {
-  "tf.Module": "an object that has variables as fields",
   "tf.RegisterGradient": "registerGradient",
   "tf.as_string": "strings.asString",
   "tf.assert_equal": "debugging.assertEqual",

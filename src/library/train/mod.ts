@@ -13,6 +13,6 @@ export * as schedules from "./schedules.ts";
 export * as transforms from "./transforms.ts";
 export { Checkpoint, type RestoreStatus } from "../io/checkpoint/checkpoint.ts";
 export type { Trackables } from "../io/checkpoint/objects.ts";
-export type { Trackable } from "../../engine/core/contract/tracked.ts";
+export type { Trackable } from "../../engine/core/tensor.ts";
 export { CheckpointManager, type CheckpointManagerOptions } from "../io/checkpoint/manager.ts";
 export { latestCheckpoint } from "../io/checkpoint/state.ts";

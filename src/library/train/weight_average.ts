@@ -2,13 +2,12 @@
 import { counted, showAs } from "../../engine/core/arrays/shown.ts";
 import { optionCheck, wantFunction, wantList, wantNumber } from "../../engine/core/arguments.ts";
 import { currentInterpreter, withInterpreter } from "../../engine/core/apply.ts";
-import type { TrackedParts } from "../../engine/core/contract/tracked.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
 import { add, div, mul, sub } from "../../engine/ops/pointwise/arithmetic.ts";
 import { minimum } from "../../engine/ops/pointwise/select.ts";
 import { identity } from "../../engine/ops/array/view.ts";
-import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
+import type { Tensor, TensorLike, TrackedParts } from "../../engine/core/tensor.ts";
 import { device } from "../../engine/runtime/devices/devices.ts";
 import { tidy } from "../../engine/runtime/eager/tensor.ts";
 import { Variable, variable } from "../../engine/runtime/variables/variable.ts";

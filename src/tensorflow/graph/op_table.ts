@@ -13,7 +13,6 @@ import { identity, shape } from "../../engine/ops/array/view.ts";
 import { floatScalar, intScalar, intVector } from "../../engine/ops/input.ts";
 import { div, mod, mul, neg, sub } from "../../engine/ops/pointwise/arithmetic.ts";
 import { less } from "../../engine/ops/pointwise/compare.ts";
-import { erf } from "../../engine/ops/pointwise/exponential.ts";
 import { square } from "../../engine/ops/pointwise/power.ts";
 import { abs, sign } from "../../engine/ops/pointwise/rounding.ts";
 import { multiplyNoNan } from "../../engine/ops/pointwise/select.ts";
@@ -50,6 +49,7 @@ import { adjustContrast, adjustHue, adjustSaturation, hsvToRgb, rgbToHsv } from 
 import * as lists from "./rules/lists.ts";
 import { batchNormGrad, biasAdd, biasAddGrad, fusedBatchNorm } from "./rules/norms.ts";
 import { OLDER_RULES } from "./rules/older.ts";
+import { RECURRENT_RULES } from "./rules/recurrent.ts";
 import { SPECTRAL_RULES } from "./rules/spectral.ts";
 import {
   bucketize,
@@ -139,6 +139,7 @@ export const OP_TABLE: Readonly<Record<string, OpEntry>> = {
     3,
   ),
   ...SPECTRAL_RULES,
+  ...RECURRENT_RULES,
   ...OLDER_RULES,
   // Draws.
   StatefulUniform: rule(ofState("StatelessRandomUniformV2"), 3),
@@ -150,7 +151,7 @@ export const OP_TABLE: Readonly<Record<string, OpEntry>> = {
   ParameterizedTruncatedNormal: rule(truncatedBetween, 5),
   RandomShuffle: rule(shuffled),
   // Numbers.
-  Erfc: rule(({ inputs: [x] }) => [sub(cast(1, x.dtype), erf(x))]),
+  Erfc: rule(({ inputs: [x] }) => [sub(cast(1, x.dtype), put1("Erf", [x]))]),
   // The remainder has the sign of the dividend.
   Mod: rule(({ inputs: [x, y] }) => [mul(mod(abs(x), abs(y)), sign(x))], 2),
   MulNoNan: rule(({ inputs: [x, y] }) => [multiplyNoNan(x, y)], 2),

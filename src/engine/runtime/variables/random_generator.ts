@@ -2,13 +2,12 @@
 import { apply1, compose, type OpInput } from "../../core/apply.ts";
 import { wantNumber, wrongArgument } from "../../core/arguments.ts";
 import { showAs } from "../../core/arrays/shown.ts";
-import type { TrackedParts } from "../../core/contract/tracked.ts";
 import { asDType, type DType, isFloating, isInteger } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { lookupOp, type OpDef } from "../../core/op.ts";
 import { isConcrete, sizeOf } from "../../core/shape.ts";
-import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import type { Tensor, TensorLike, TrackedParts } from "../../core/tensor.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { currentGraph, isFuncGraph } from "../../graph/current_graph.ts";
 import type { Graph } from "../../graph/graph.ts";

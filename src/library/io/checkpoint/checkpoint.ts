@@ -3,15 +3,16 @@
  * them. Follows TensorFlow `checkpoint/checkpoint.py` and `trackable_object_graph.proto`.
  */
 import { counted, showAs } from "../../../engine/core/arrays/shown.ts";
-import {
-  isTrackable,
-  type TrackedParts,
-  type TrackedValues,
-} from "../../../engine/core/contract/tracked.ts";
 import { NotFoundError, RuntimeError, ValueError } from "../../../engine/core/errors.ts";
 import { NdArray } from "../../../engine/core/nd_array.ts";
 import { compatible, shapeText } from "../../../engine/core/shape.ts";
-import { Tensor, type VariableLike } from "../../../engine/core/tensor.ts";
+import {
+  isTrackable,
+  Tensor,
+  type TrackedParts,
+  type TrackedValues,
+  type VariableLike,
+} from "../../../engine/core/tensor.ts";
 import { giveWeights, isStateful, type Stateful } from "../variables.ts";
 import {
   type CheckpointFormat,

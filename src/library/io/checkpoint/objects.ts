@@ -1,13 +1,17 @@
 /** The objects that a checkpoint saves: found in a nest, with the keys of their values. */
-import { isTrackable, type Trackable } from "../../../engine/core/contract/tracked.ts";
 import { describe } from "../../../engine/core/convert.ts";
 import { isPlainObject, type Nest, NestWalk } from "../../../engine/core/nest.ts";
 import type { NdArray } from "../../../engine/core/nd_array.ts";
-import { Tensor, type VariableLike } from "../../../engine/core/tensor.ts";
+import {
+  isTrackable,
+  Tensor,
+  type Trackable,
+  type VariableLike,
+} from "../../../engine/core/tensor.ts";
 import { TypeError } from "../../../engine/core/throwing/builtin_errors.ts";
 import { heldValue, isStateful, type Stateful } from "../variables.ts";
 
-/** What checkpoints save: variables, optimizers, metrics, generators, tables, iterators, modules, checkpoints and averages. */
+/** Values that checkpoints save: variables, optimizers, metrics, generators, tables, iterators, modules, checkpoints and averages. */
 export type Trackables = Nest<VariableLike | Stateful | Trackable>;
 
 export const VARIABLE_VALUE = "VARIABLE_VALUE";
