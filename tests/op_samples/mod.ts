@@ -50,8 +50,11 @@ export const WITHOUT_SAMPLES: Readonly<Record<string, string>> = {
   _GroupedUpdate: "takes expressions: tests/ops/fused_test.ts",
   _ProductWrite: "made by plans only: tests/passes/product_writes_test.ts",
   ...Object.fromEntries(
-    ["DecodePng", "DecodeJpeg", "DecodeImage", "DecodeWav", "EncodePng", "EncodeJpeg"].map(
-      (name) => [name, "bytes of files: tests/io/codecs_test.ts"],
+    [
+      ...["DecodePng", "DecodeJpeg", "DecodeImage", "DecodeWav", "EncodePng", "EncodeJpeg"],
+      ...["DecodeBmp", "DecodeGif"],
+    ].map(
+      (name) => [name, "bytes of files: tests/io/codecs_test.ts, tests/io/pictures_test.ts"],
     ),
   ),
   ...Object.fromEntries(

@@ -1,6 +1,7 @@
 /** Fused cells of TensorFlow's files in functions and sessions: their gradients are those of the gradient ops. */
 import { assertEquals, assertRejects } from "@std/assert";
 import * as tf from "@weft/weft";
+import "@weft/weft/tf";
 import { assertClose } from "./close.ts";
 import { testOnDevices } from "../devices.ts";
 
@@ -65,7 +66,7 @@ function ofBlock(version: 1 | 2, attr: Record<string, unknown>, length: number):
   }, { attr, outputs: 8 });
   const { seq_len_max: _, ...sources } = inputs;
   const own = tf.gradients([made[1], made[6]], Object.values(sources), { gradYs: [dcs, dh] });
-  return Object.keys(sources).flatMap((name, k) =>
+  return Object.keys(sources).flatMap((_, k) =>
     own[k] === null ? [] : [[grads[k], own[k] as tf.Tensor] as const]
   );
 }

@@ -160,7 +160,7 @@ export const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
     ...["Device", "Dropout", "Residual"].map((kind) => `tf.nn.RNNCell${kind}Wrapper`),
   ],
   "browsers read such pictures for `browser.fromPixels`, and packages of npm elsewhere": [
-    ...["decode_bmp", "decode_gif", "decode_jxl", "decode_webp"].flatMap((name) => [
+    ...["decode_jxl", "decode_webp"].flatMap((name) => [
       `tf.image.${name}`,
       `tf.io.${name}`,
     ]),

@@ -1,6 +1,6 @@
 /**
  * Codecs of images on bytes, for runtimes without those of a browser and for bodies in workers: JPEG by libjpeg-turbo,
- * PNG by ours. Importing it is enough: `tf.io.decodeJpeg`, `decodeImage` and `encodeJpeg` then work at once. For Deno
+ * PNG, BMP and GIF by ours. Importing it is enough: `tf.io.decodeJpeg`, `decodeImage` and `encodeJpeg` then work at once. For Deno
  * and Node: in browsers `tf.io` uses the browser's codecs. The decoder of JPEGs lies in a file of its package: in Deno it needs
  * `--allow-read` when this module is imported, and without it decoding a JPEG throws `PermissionDeniedError`.
  *
@@ -20,6 +20,9 @@ import { optionCheck, wantNumber, wrongArgument } from "../../engine/core/argume
 import { FailedPreconditionError, PermissionDeniedError } from "../../engine/core/errors.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { decodeBytes, encodeImage, opaque, registerImageCodec } from "../../library/io/codecs.ts";
+import { bmpPixels, isBmp } from "../../library/io/decode/bmp.ts";
+import { gifFrames, isGif } from "../../library/io/decode/gif.ts";
+import { knowPictures } from "../../library/io/decode/pictures.ts";
 
 /** The used part of `Deno`. */
 interface DenoRuntime {
@@ -48,6 +51,17 @@ registerImageCodec("jpeg", {
   encode(pixels, quality) {
     const { width, height } = pixels;
     return new Uint8Array(encodeJpegJs({ width, height, data: opaque(pixels) }, quality).data);
+  },
+});
+
+knowPictures({ bmpPixels, gifFrames });
+registerImageCodec("bmp", { matches: isBmp, decode: (bytes) => bmpPixels(bytes) });
+// Of a picture that moves, the first frame.
+registerImageCodec("gif", {
+  matches: isGif,
+  decode(bytes) {
+    const { width, height, data } = gifFrames(bytes, 1);
+    return { width, height, channels: 3, data };
   },
 });
 

@@ -27,7 +27,7 @@ type Body = (
 ) => readonly NdArray[] | Promise<readonly NdArray[]>;
 
 /** Defines an op of the host whose result may have to be awaited. */
-function defineHost(
+export function defineHost(
   name: string,
   { run, ...init }: Omit<OpInit, "name"> & { readonly run: Body },
 ): OpDef {
@@ -51,7 +51,7 @@ function hostValue(x: OpInput): NdArray {
 }
 
 /** Returns the bytes of a scalar string. */
-function bytesOf(x: NdArray, op: string): Uint8Array {
+export function bytesOf(x: NdArray, op: string): Uint8Array {
   if (x.rank === 0) return x.data[0] as Uint8Array;
   throw new InvalidArgumentError(`contents must be scalar, got shape [${x.shape}]`, { op });
 }

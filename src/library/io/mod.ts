@@ -59,6 +59,7 @@ export {
   randomJpegQuality,
   statelessRandomJpegQuality,
 } from "./decode/jpeg.ts";
+export { decodeBmp, type DecodeBmpOptions, decodeGif } from "./decode/pictures.ts";
 export { decodeCompressed } from "./decode/compressed.ts";
 export { type ImageCodec, type ImageFormat, type Pixels, registerImageCodec } from "./codecs.ts";
 export {

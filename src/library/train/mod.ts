@@ -11,7 +11,8 @@ export { ExponentialMovingAverage, type MovingAverageOptions } from "./weight_av
 export * as schedules from "./schedules.ts";
 /** Transformations of updates, of which `tf.train.chain` makes optimizers. */
 export * as transforms from "./transforms.ts";
-export { Checkpoint, type RestoreStatus } from "../io/checkpoint/checkpoint.ts";
+export { Checkpoint } from "../io/checkpoint/checkpoint.ts";
+export type { RestoreStatus } from "../io/checkpoint/restore.ts";
 export type { Trackables } from "../io/checkpoint/objects.ts";
 export type { Trackable } from "../../engine/core/tensor.ts";
 export { CheckpointManager, type CheckpointManagerOptions } from "../io/checkpoint/manager.ts";

@@ -1,4 +1,5 @@
 /** GraphDefs in TensorFlow's files: binary, text (`.pbtxt`) or JSON. */
+import "../graph/rules/recurrent.ts";
 import { wantList, wantObject } from "../../engine/core/arguments.ts";
 import { fromJson, type JsonValue, toBinary } from "@bufbuild/protobuf";
 import { DataLossError } from "../../engine/core/errors.ts";

@@ -49,7 +49,6 @@ import { adjustContrast, adjustHue, adjustSaturation, hsvToRgb, rgbToHsv } from 
 import * as lists from "./rules/lists.ts";
 import { batchNormGrad, biasAdd, biasAddGrad, fusedBatchNorm } from "./rules/norms.ts";
 import { OLDER_RULES } from "./rules/older.ts";
-import { RECURRENT_RULES } from "./rules/recurrent.ts";
 import { SPECTRAL_RULES } from "./rules/spectral.ts";
 import {
   bucketize,
@@ -85,7 +84,7 @@ const PARSED = ["sparse_indices"], PARSED_LISTS = ["context_sparse_indices"];
 const areTexts = ({ inputs: [x] }: ImportedNode): boolean => x?.dtype === "string";
 
 /** The ops that are not as they stand. */
-export const OP_TABLE: Readonly<Record<string, OpEntry>> = {
+const TABLE: Record<string, OpEntry> = {
   // Ops of ours that do not know some nodes.
   Add: rule(joinTexts, 2, { when: areTexts }),
   AddV2: rule(joinTexts, 2, { when: areTexts }),
@@ -139,7 +138,6 @@ export const OP_TABLE: Readonly<Record<string, OpEntry>> = {
     3,
   ),
   ...SPECTRAL_RULES,
-  ...RECURRENT_RULES,
   ...OLDER_RULES,
   // Draws.
   StatefulUniform: rule(ofState("StatelessRandomUniformV2"), 3),
@@ -297,10 +295,23 @@ export const OP_TABLE: Readonly<Record<string, OpEntry>> = {
     ...["MakeIterator", "OneShotIterator", "AnonymousIteratorV3"],
   ),
   ...refused(
+    'its rule is in another entry, add import "@weft/weft/tf"',
+    ...["BlockLSTM", "BlockLSTMV2", "BlockLSTMGrad", "BlockLSTMGradV2", "LSTMBlockCell"],
+    ...["LSTMBlockCellGrad", "GRUBlockCell", "GRUBlockCellGrad"],
+  ),
+  ...refused(
     "it is a kernel for TPUs: convert the model for CPUs",
     ...["TPUCompile", "TPUExecute", "TPUPartitionedCall", "TPUReplicate", "TPUReplicateMetadata"],
   ),
 };
+
+/** The ops that are not as they stand, by name. */
+export const OP_TABLE: Readonly<Record<string, OpEntry>> = TABLE;
+
+/** Adds rules of an entry to the table. */
+export function addEntries(entries: Readonly<Record<string, OpEntry>>): void {
+  Object.assign(TABLE, entries);
+}
 
 function entryOf(op: string): OpEntry | undefined {
   return Object.hasOwn(OP_TABLE, op) ? OP_TABLE[op] : undefined;

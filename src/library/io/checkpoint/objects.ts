@@ -14,7 +14,7 @@ import { heldValue, isStateful, type Stateful } from "../variables.ts";
 /** Values that checkpoints save: variables, optimizers, metrics, generators, tables, iterators, modules, checkpoints and averages. */
 export type Trackables = Nest<VariableLike | Stateful | Trackable>;
 
-export const VARIABLE_VALUE = "VARIABLE_VALUE";
+export const VARIABLE_VALUE = "VARIABLE_VALUE", SAVE_COUNTER = "save_counter";
 const ATTRIBUTES = ".ATTRIBUTES/";
 export const VALUE: string = ATTRIBUTES + VARIABLE_VALUE;
 

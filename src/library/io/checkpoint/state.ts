@@ -24,9 +24,8 @@ export function folderOf(path: string): string {
   return path.slice(0, Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
 }
 
-function isAbsolute(path: string): boolean {
-  return /^([\\/]|[A-Za-z]:)/.test(path);
-}
+/** The form of state files, which is loaded when one is read or written. */
+const stateText = (): Promise<typeof import("./state_text.ts")> => import("./state_text.ts");
 
 /** Returns the current time in seconds since 1970. */
 export function secondsNow(): number {
@@ -51,24 +50,9 @@ export async function readCheckpointState(
     if (e instanceof NotFoundError) return null;
     throw e;
   }
-  const paths = (key: string): string[] =>
-    [...text.matchAll(
-      new RegExp(`^\\s*${key}:\\s*("(?:[^"\\\\]|\\\\.)*"|'(?:[^'\\\\]|\\\\.)*')`, "gm"),
-    )]
-      .map(([, quoted]) => unquoted(quoted)).map((p) => isAbsolute(p) ? p : base + p);
-  const numbers = (key: string): number[] =>
-    [...text.matchAll(new RegExp(`^\\s*${key}:\\s*([-+.\\deE]+)`, "gm"))].map(([, n]) => Number(n));
-  const [latest] = paths("model_checkpoint_path");
-  if (latest === undefined) {
-    throw new DataLossError(`Cannot read ${base}${file}: it has no model_checkpoint_path`);
-  }
-  const all = paths("all_model_checkpoint_paths");
-  return {
-    latest,
-    all: all.at(-1) === latest ? all : [...all, latest],
-    times: numbers("all_model_checkpoint_timestamps"),
-    preserved: numbers("last_preserved_timestamp")[0],
-  };
+  const state = (await stateText()).readState(text, base);
+  if (state !== null) return state;
+  throw new DataLossError(`Cannot read ${base}${file}: it has no model_checkpoint_path`);
 }
 
 /**
@@ -93,47 +77,12 @@ export async function latestCheckpoint(
 /** Writes a state file, with paths as given, or relative to its folder. */
 export async function writeCheckpointState(
   path: string,
-  { latest, all, times, preserved }: CheckpointState,
+  state: CheckpointState,
   { relative = false }: { readonly relative?: boolean } = {},
 ): Promise<void> {
-  const folder = folderOf(path);
-  const line = (key: string, p: string): string => {
-    const isBeside = folderOf(p) === folder && (relative || !isAbsolute(p));
-    return `${key}: ${quoted(isBeside ? p.slice(folder.length) : p)}\n`;
-  };
-  const text = [
-    line("model_checkpoint_path", latest),
-    ...all.map((p) => line("all_model_checkpoint_paths", p)),
-    ...times.map((t) => `all_model_checkpoint_timestamps: ${t}\n`),
-    preserved === undefined ? "" : `last_preserved_timestamp: ${preserved}\n`,
-  ].join("");
+  const text = (await stateText()).writtenState(folderOf(path), state, relative);
   const { writeBytes } = await fileWriter();
   await writeBytes(path, new TextEncoder().encode(text), { makeFolder: true });
-}
-
-/** Quotes a text for protobuf's text form: bytes beyond ASCII in octal. */
-function quoted(text: string): string {
-  let out = "";
-  for (const byte of new TextEncoder().encode(text)) {
-    if (byte === 0x22 || byte === 0x5c) out += `\\${String.fromCharCode(byte)}`;
-    else if (byte >= 32 && byte < 127) out += String.fromCharCode(byte);
-    else out += `\\${byte.toString(8).padStart(3, "0")}`;
-  }
-  return `"${out}"`;
-}
-
-const ESCAPES: Readonly<Record<string, number>> = { n: 10, r: 13, t: 9 };
-
-function unquoted(text: string): string {
-  const bytes: number[] = [];
-  const inside = text.slice(1, -1);
-  for (const [, escape, plain] of inside.matchAll(/\\([0-7]{1,3}|x[\da-fA-F]{1,2}|.)|([^\\]+)/gs)) {
-    if (plain !== undefined) bytes.push(...new TextEncoder().encode(plain));
-    else if (/^[0-7]/.test(escape)) bytes.push(parseInt(escape, 8));
-    else if (/^x./.test(escape)) bytes.push(parseInt(escape.slice(1), 16));
-    else bytes.push(ESCAPES[escape] ?? escape.charCodeAt(0));
-  }
-  return new TextDecoder().decode(Uint8Array.from(bytes));
 }
 
 export interface KeepOptions {

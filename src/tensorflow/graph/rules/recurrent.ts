@@ -1,4 +1,4 @@
-/** Cells of LSTM and GRU as TensorFlow's fused ops have them, over one step or a block of steps, and their gradients. */
+/** Rules that `./tf` alone has: cells of LSTM and GRU as TensorFlow's fused ops have them, over one step or a block of steps, and their gradients. */
 import type { Tensor } from "../../../engine/core/tensor.ts";
 import { zerosLike } from "../../../engine/ops/array/creation.ts";
 import { split } from "../../../engine/ops/array/join.ts";
@@ -13,7 +13,8 @@ import { sum } from "../../../engine/ops/reduce/reduce.ts";
 import { concat, range, slice } from "../../../engine/ops/of_files.ts";
 import { cast } from "../../../engine/ops/array/cast.ts";
 import { scan } from "../../../engine/runtime/control/functional_ops.ts";
-import { type ImportedNode, type OpEntry, put1, rule } from "../rule.ts";
+import { addEntries } from "../op_table.ts";
+import { type ImportedNode, put1, rule } from "../rule.ts";
 
 const NAMES = ["i", "cs", "f", "o", "ci", "co", "h"];
 const NAMES_OF_BLOCK_GRAD = ["x_grad", "cs_prev_grad", "h_prev_grad", "w_grad", "wci_grad"];
@@ -191,7 +192,7 @@ function gruCellGrad({ inputs }: ImportedNode): Tensor[] {
   return [dx, addN([mul(ofReset, r), stateGates, mul(dh, u)]), dc, gates];
 }
 
-export const RECURRENT_RULES: Readonly<Record<string, OpEntry>> = {
+addEntries({
   LSTMBlockCell: rule(lstmCell, 8, { outputs: NAMES }),
   LSTMBlockCellGrad: rule(lstmCellGrad, 16, {
     outputs: ["cs_prev_grad", "dicfo", "wci_grad", "wcf_grad", "wco_grad"],
@@ -210,4 +211,4 @@ export const RECURRENT_RULES: Readonly<Record<string, OpEntry>> = {
   GRUBlockCellGrad: rule(gruCellGrad, 10, {
     outputs: ["d_x", "d_h_prev", "d_c_bar", "d_r_bar_u_bar"],
   }),
-};
+});
