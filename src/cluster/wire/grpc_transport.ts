@@ -14,6 +14,7 @@ import { decodeStatus, encodeStatus, headOf, Message } from "./grpc_message.ts";
 import { Http2Connection, LOST } from "./http2.ts";
 import type { ByteBudget } from "../../library/io/bytes.ts";
 import { heldBytes } from "./http2_limits.ts";
+import { OpenConnections } from "./open_connections.ts";
 import { InputTurns } from "./sliced_input.ts";
 import type { Http2Stream, StreamEvents } from "./http2_stream.ts";
 import {
@@ -51,7 +52,8 @@ function listen(
   options: TransportOptions = {},
 ): Promise<Listener> {
   checkSecret(options);
-  const connections = new Set<Http2Connection>(), held = messageBytes(options);
+  const connections = new OpenConnections<Http2Connection>(MOST_CONNECTIONS),
+    held = messageBytes(options);
   const turns = new InputTurns();
   const accept = (stream: Http2Stream): StreamEvents =>
     new Answering(stream, handler, options, held);
@@ -63,8 +65,9 @@ function listen(
     });
     connections.add(connection);
   });
+  // Those beyond are in a handshake, and have seconds for it.
+  server.maxConnections = 2 * MOST_CONNECTIONS;
   // Sockets that never finish the TLS handshake are closed too.
-  server.maxConnections = MOST_CONNECTIONS;
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
@@ -97,6 +100,8 @@ function listen(
 
 /** Most connections of a server: each takes a descriptor, of which processes have few thousand. */
 const MOST_CONNECTIONS = 4096;
+/** Milliseconds that a client has for the handshake of TLS. */
+const HANDSHAKE_MS = 10_000;
 /** Longest messages that calls may hold together while they come. */
 const MESSAGES_HELD = 4;
 
@@ -116,7 +121,8 @@ function serverOf(tls: TlsOptions | undefined, use: (socket: Socket) => void): S
     );
   }
   // A client must present a certificate where an authority for clients is given.
-  return createTlsServer({ ...tls, ALPNProtocols: ALPN, requestCert: tls.ca !== undefined }, use);
+  const requestCert = tls.ca !== undefined, handshakeTimeout = HANDSHAKE_MS;
+  return createTlsServer({ ...tls, ALPNProtocols: ALPN, requestCert, handshakeTimeout }, use);
 }
 
 /** The server's side of a call. */
