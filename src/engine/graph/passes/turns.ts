@@ -4,7 +4,7 @@
  */
 import { NdArray } from "../../core/nd_array.ts";
 import type { Attrs } from "../../core/op.ts";
-import { isConcrete, sameShape, type Shape, sizeOf } from "../../core/shape.ts";
+import { isConcrete, sameShape, type Shape } from "../../core/shape.ts";
 import type { IrNode, IrValue } from "../ir.ts";
 import { constantNode } from "./added.ts";
 import { integersOf } from "./patterns.ts";
@@ -97,7 +97,7 @@ export function unturned(
     case "Min": {
       const [axes] = known;
       if (!axes || node.attrs.keep_dims !== true) return null;
-      const at = axes.map((a) => perm[a < 0 ? a + perm.length : a]).sort((a, b) => a - b);
+      const at = axes.map((a) => perm[a < 0 ? a + perm.length : a]);
       return { inputs: [base, ints(0, at, [at.length])], attrs: node.attrs, perm };
     }
     default:
@@ -115,15 +115,13 @@ function pointwise(
   },
   attrs: Attrs,
 ): Unturned | null {
-  const rank = shape.length;
-  if (rank !== perm.length) return null;
   const operands = inputs.map((v) => {
     const own = v.shape;
-    if (!isConcrete(own) || own.length > rank) return null;
-    if (sizeOf(own) === 1 && own.length === 0) return v;
+    if (!isConcrete(own)) return null;
+    if (own.length === 0) return v;
     const base = alike(v);
     if (base !== null) return sameShape(own, shape) ? base : null;
-    const wide = [...new Array<number>(rank - own.length).fill(1), ...own];
+    const wide = [...new Array<number>(shape.length - own.length).fill(1), ...own];
     // With one extent above 1 its elements keep their order.
     return wide.filter((d) => d !== 1).length < 2 ? reshape(v, atBase(wide, perm)) : null;
   });
@@ -144,7 +142,7 @@ function stridedSlice(
   if (!begin || !end || !strides || !isPlain || begin.length !== rank) return null;
   const lists = [begin, end, strides].map((list, i) => ints(i, atBase(list, perm), [rank]));
   const mask = (name: string): number =>
-    perm.reduce((bits, axis, i) => Number(attrs[name] ?? 0) & 1 << i ? bits | 1 << axis : bits, 0);
+    perm.reduce((bits, axis, i) => Number(attrs[name]) & 1 << i ? bits | 1 << axis : bits, 0);
   return {
     inputs: [base, ...lists],
     attrs: { ...attrs, begin_mask: mask("begin_mask"), end_mask: mask("end_mask") },
