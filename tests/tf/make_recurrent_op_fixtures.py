@@ -1,4 +1,4 @@
-"""Fused cells of TensorFlow's files and their gradients, with what TensorFlow 2.21 computes: fixtures/recurrent_ops.pb and .json.
+"""Ops of TensorFlow's files whose rules `./tf` has, fused cells and their gradients among them, with what TensorFlow 2.21 computes: fixtures/recurrent_ops.pb and .json.
 
 usage: python tests/tf/make_recurrent_op_fixtures.py
 """
@@ -78,7 +78,18 @@ def gru():
     return out
 
 
-FAMILIES = (lstmcell, blocks, gru)
+def sparsesplit():
+    out = {}
+    x = tf.sparse.from_dense(tf.constant(random.randint(0, 3, (5, 4)).astype(np.float32)))
+    for axis, count in ((0, 2), (1, 3), (-1, 4), (0, 5)):
+        for k, part in enumerate(tf.sparse.split(sp_input=x, num_split=count, axis=axis)):
+            name = f"{'last' if axis < 0 else axis}_{count}_{k}"
+            out[f"{name}_at"], out[f"{name}_values"] = tf.cast(part.indices, tf.float32), part.values
+            out[f"{name}_dims"] = tf.cast(part.dense_shape, tf.float32)
+    return out
+
+
+FAMILIES = (lstmcell, blocks, gru, sparsesplit)
 
 
 def main():

@@ -1,5 +1,6 @@
 /** GraphDefs in TensorFlow's files: binary, text (`.pbtxt`) or JSON. */
 import "../graph/rules/recurrent.ts";
+import "../graph/rules/sparse_split.ts";
 import { wantList, wantObject } from "../../engine/core/arguments.ts";
 import { fromJson, type JsonValue, toBinary } from "@bufbuild/protobuf";
 import { DataLossError } from "../../engine/core/errors.ts";

@@ -297,7 +297,7 @@ const TABLE: Record<string, OpEntry> = {
   ...refused(
     'its rule is in another entry, add import "@weft/weft/tf"',
     ...["BlockLSTM", "BlockLSTMV2", "BlockLSTMGrad", "BlockLSTMGradV2", "LSTMBlockCell"],
-    ...["LSTMBlockCellGrad", "GRUBlockCell", "GRUBlockCellGrad"],
+    ...["LSTMBlockCellGrad", "GRUBlockCell", "GRUBlockCellGrad", "SparseSplit"],
   ),
   ...refused(
     "it is a kernel for TPUs: convert the model for CPUs",
