@@ -6,6 +6,7 @@ import {
   MemoryTransport,
   Server,
 } from "@weft/weft/distribute";
+import { definePointwise, scalar as s } from "@weft/weft/ops";
 import { assert, assertEquals } from "@std/assert";
 import { inspect } from "node:util";
 import { readConfig, ROOT } from "../../tools/files.ts";
@@ -56,6 +57,10 @@ const v1 = tf.compat.v1;
 
 /** Instances and their texts; `…` stands for any text. */
 const SHOWN: Readonly<Record<string, readonly [make: () => unknown, text: string]>> = {
+  "an op of one's own": [
+    () => definePointwise("Shown>Cube", ([x]) => s.mul(x, s.mul(x, x))),
+    "<Op 'Shown>Cube' (…) → (…)>",
+  ],
   "a spec": [() => tf.TensorSpec([null, 2]), "TensorSpec(float32[?,2])"],
   "a spec of unknown rank": [() => tf.TensorSpec(null, "int32"), "TensorSpec(int32<unknown>)"],
   "a spec with a name": [() => tf.TensorSpec([], "bool", "on"), "TensorSpec(bool[] 'on')"],

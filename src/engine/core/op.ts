@@ -11,7 +11,6 @@ import { bindSignature, Signature } from "./signature.ts";
 import type { HostOp } from "./contract/host_op.ts";
 import type { Meaning, MeaningKind } from "./meaning.ts";
 import { ValueError } from "./errors.ts";
-import { showFunction } from "./arrays/shown.ts";
 
 /** Attributes of one application of an op. */
 // deno-lint-ignore no-explicit-any
@@ -183,12 +182,7 @@ export function defineOp(init: OpInit): OpDef {
     effects: init.effects ?? "none",
   };
   registry.set(init.name, def);
-  return isOwnOp(def) ? showFunction(def, () => signatureText(def)) : def;
-}
-
-/** The text of an op in consoles: `<Op 'Acme>Mish' (x: T) → (y: T)>`. */
-function signatureText({ name, inputs, outputs }: OpDef): string {
-  return `<Op '${name}' (${inputs.join(", ")}) → (${outputs.join(", ")})>`;
+  return def;
 }
 
 /** Kinds for which no device but the host has kernels. */

@@ -74,6 +74,16 @@ export function defineOp(init: OpInit): OpDef {
   });
   // Parsed now, so that an error names the definition.
   void [def.signature.attrDefs, def.signature.inputArgs, def.signature.outputArgs];
+  return shown(def);
+}
+
+/** Gives an op a text for consoles: `<Op 'Acme>Mish' (x: T) → (y: T)>`. */
+function shown(def: OpDef): OpDef {
+  const { name, inputs, outputs } = def;
+  const text = (): string => `<Op '${name}' (${inputs.join(", ")}) → (${outputs.join(", ")})>`;
+  for (const key of ["Deno.customInspect", "nodejs.util.inspect.custom"]) {
+    Object.defineProperty(def, Symbol.for(key), { value: text });
+  }
   return def;
 }
 
@@ -102,10 +112,10 @@ export function definePointwise(
       `Cannot define op "${name}": its expression is ${describe(expr)}, wanted a function`,
     );
   }
-  return registerPointwise(name, expr, {
+  return shown(registerPointwise(name, expr, {
     portable: { never: "it is an op of this program's own" },
     ...init,
-  });
+  }));
 }
 
 /**
