@@ -13,7 +13,12 @@
  */
 import { parseArgs } from "node:util";
 import { loadGraphModel, setBackend } from "../../mod.ts";
-import { NotFoundError, UnavailableError, ValueError } from "../engine/core/errors.ts";
+import {
+  NotFoundError,
+  PermissionDeniedError,
+  UnavailableError,
+  ValueError,
+} from "../engine/core/errors.ts";
 import { runMain } from "../library/io/command.ts";
 import { loadSavedModel } from "../tensorflow/mod.ts";
 import { Connections } from "./connections.ts";
@@ -33,6 +38,11 @@ interface DenoRuntime {
   stat(path: string): Promise<{ readonly isDirectory: boolean }>;
   readTextFile(path: string): Promise<string>;
   readDir(path: string): AsyncIterable<{ readonly name: string; readonly isDirectory: boolean }>;
+  readonly permissions: {
+    request(wanted: { readonly name: "net"; readonly host: string }): Promise<{
+      readonly state: string;
+    }>;
+  };
   addSignalListener(signal: "SIGINT" | "SIGTERM", handler: () => void): void;
 }
 
@@ -185,12 +195,21 @@ async function makeHandler(args: readonly string[]): Promise<Handler> {
   });
 }
 
+/** Throws `PermissionDeniedError` where the command may not listen: Deno's own error ends the process with a stack. */
+async function askToListen(host: string): Promise<void> {
+  const { state } = await deno.permissions.request({ name: "net", host });
+  if (state === "granted") return;
+  throw new PermissionDeniedError(`Cannot listen on ${host}: run it with --allow-net`);
+}
+
 /** Listens, and has a worker load the models and compute: health is answered meanwhile. */
 async function main(args: readonly string[]): Promise<number> {
   const { flags, folders } = parse(args);
   const tls = await certificate(flags);
   const origins = new CrossOrigin(flags.origins?.split(","));
   const port = portOf(flags.port), timeoutMs = numberOf("timeout", flags.timeout);
+  const host = flags.host.includes(":") ? `[${flags.host}]` : flags.host;
+  await askToListen(`${host}:${port}`);
   const worker = new Worker(deno.mainModule, { type: "module" });
   const handler = await workerHandler(worker, { timeoutMs });
   const names = folders.map((text) => named(text)[0]).join(", ");
@@ -205,7 +224,6 @@ async function main(args: readonly string[]): Promise<number> {
       ),
   );
   const scheme = tls.cert === undefined ? "http" : "https";
-  const host = flags.host.includes(":") ? `[${flags.host}]` : flags.host;
   console.log(`Serving ${names} at ${scheme}://${host}:${listener.port}`);
   const stop = async (): Promise<void> => {
     await handler.drain();

@@ -137,6 +137,27 @@ Deno.test("commands have help, and one line for a mistake", async (t) => {
   }
 });
 
+Deno.test("the command says which permission it lacks, in one line", async () => {
+  const { code, stderr } = await capture(
+    Deno.execPath(),
+    [
+      ...[
+        "run",
+        "-q",
+        "--no-prompt",
+        "--no-check",
+        "--no-lock",
+        "--allow-read",
+        "--import-map",
+        MAP,
+      ],
+      ...[at("serve"), "/no/such/folder", "--port=0"],
+    ],
+    { timeoutMs: 600_000 },
+  );
+  assertEquals([code, stderr.trim()], [2, "Cannot listen on 127.0.0.1:0: run it with --allow-net"]);
+});
+
 Deno.test("the command tells what it cannot serve", async (t) => {
   const empty = await Deno.makeTempDir(), file = `${empty}/some.txt`, saved = `${empty}/1`;
   await Deno.writeTextFile(file, "some text");
