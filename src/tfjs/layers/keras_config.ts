@@ -136,7 +136,11 @@ class Writer {
       if (config.ragged === true) throw missing(`${name} with ragged results (${config.name})`);
       return { class_name: `Keras${name}`, config: withKeptTexts(this.#settings(config, depth)) };
     }
-    return this.#layer(name, this.#settings(config, depth));
+    const shape = isObject(given.build_config) ? given.build_config.input_shape : null;
+    // The package's Flatten refuses rows that are flat.
+    const isFlat = name === "Flatten" && Array.isArray(shape) && shape.length < 3;
+    const settings = this.#settings(isFlat ? { ...config, target_shape: [-1] } : config, depth);
+    return this.#layer(isFlat ? "Reshape" : name, settings);
   }
 
   #settings(config: JsonObject, depth: number): JsonObject {

@@ -49,6 +49,16 @@ testOnDevices(
   },
 );
 
+testOnDevices("Flatten leaves rows that are flat, as Keras' does", async () => {
+  const flat = { ...layer("Flatten"), build_config: { input_shape: [null, 2] } };
+  const model = await load(topologyOf([flat, layer("Rescaling", { scale: 2, offset: 1 })], [2]));
+  assertEquals(await model.predict(tf.tensor([[1, 2], [3, 4]])).array(), [[3, 5], [7, 9]]);
+  const deep = { ...layer("Flatten"), build_config: { input_shape: [null, 2, 2] } };
+  const deeper = await load(topologyOf([deep], [2, 2]));
+  assertEquals(await deeper.predict(tf.tensor([[[1, 2], [3, 4]]])).array(), [[1, 2, 3, 4]]);
+  assertEquals(deeper.layers.at(-1).getClassName(), "Flatten");
+});
+
 testOnDevices("equalized contrast takes any grid and either place of channels", async () => {
   const x = tf.randomUniform([2, 7, 5, 3], 0, 255);
   const name = "ContrastLimitedAdaptiveHistogramEqualization";
