@@ -169,3 +169,20 @@ Deno.test("feeds of another dtype are widened where nothing is lost, and refused
     await assertRejects(() => feed(from, to), TypeError, `${from} to ${to} without loss`);
   }
 });
+
+testOnDevices(
+  "an operation that is fed leaves an equal one as it is, in any order of feeds",
+  async () => {
+    const graph = new tf.Graph();
+    const { x, fed, y } = graph.asDefault(() => {
+      const x = tf.placeholder("float32", [2], "x"), [fed, own] = [tf.square(x), tf.square(x)];
+      return { x, fed: fed!, y: [tf.neg(fed!), tf.neg(own!)] };
+    });
+    await using session = new tf.Session({ graph });
+    const values: [tf.Tensor, number[]][] = [[x, [1, 2]], [fed, [7, 8]]];
+    for (const feeds of [new Map(values), new Map(values.toReversed())]) {
+      const found = await session.run(y, { feeds }) as tf.NdArray[];
+      assertEquals(found.map((a) => a.toArray()), [[-7, -8], [-1, -4]]);
+    }
+  },
+);

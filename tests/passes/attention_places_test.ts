@@ -18,6 +18,13 @@ const attend = (
   change: (scores: tf.Tensor) => tf.Tensor = (x) => x,
 ): tf.Tensor => tf.matMul(tf.softmax(change(tf.matMul(q!, k!, false, true))), v!);
 
+/** Adds so many masks to scores. */
+const masked = (count: number) => (scores: tf.Tensor): tf.Tensor =>
+  Array.from({ length: count }, (_, i) => place([H, N, M], `mask${i}`)).reduce(
+    (sum, mask) => tf.add(tf.tanh(sum), mask),
+    scores,
+  );
+
 /** True for the keys that a query sees, counted from the end: those before it and its own, or those after it. */
 function seen(n: number, m: number, which: "earlier" | "later"): tf.Tensor {
   const data = Uint8Array.from({ length: n * m }, (_, i) => {
@@ -76,6 +83,8 @@ const CASES: readonly (readonly [string, number | null, () => tf.Tensor])[] = [
     4,
     () => attend(matrices(N, N, N), (x) => tf.where(seen(N, N, "earlier"), -1e9, x)),
   ],
+  ["as many masks as there are buffers for", 7, () => attend(matrices(N, M, M), masked(4))],
+  ["one mask more", null, () => attend(matrices(N, M, M), masked(5))],
   [
     "one row of scores that rows of a mask share",
     null,
