@@ -5,7 +5,7 @@
  * @module
  */
 
-import { build, type BuildOptions } from "esbuild";
+import { build, type BuildOptions, type Plugin } from "esbuild";
 
 /** A file: its module, its global, and a line of JavaScript after it. */
 interface GlobalScript {
@@ -23,12 +23,28 @@ const SCRIPTS: Readonly<Record<string, GlobalScript>> = {
 /** Browsers that have WebGPU. */
 const TARGET = "es2022";
 
+/** Tells src/engine/core/throwing/user_stack.ts that the library's lines are the script's: a page's own lie beside it. */
+const HOME: Plugin = {
+  name: "home",
+  setup({ onLoad }) {
+    onLoad({ filter: /[/\\]throwing[/\\]user_stack\.ts$/ }, async ({ path }) => {
+      const text = await Deno.readTextFile(path);
+      const contents = text.replace(
+        /const HOME =[^;]*;/,
+        "declare const weftScript: string; const HOME: string | null = weftScript;",
+      );
+      return { contents, loader: "ts" };
+    });
+  },
+};
+
 /** Writes them. `options` are those of the package's other files. */
 export async function globalScripts(options: BuildOptions): Promise<[string, string][]> {
   const files: [string, string][] = [];
   for (const [file, { source, global, after }] of Object.entries(SCRIPTS)) {
     const { outputFiles } = await build({
       ...options,
+      plugins: [...options.plugins ?? [], HOME],
       entryPoints: [source],
       format: "iife",
       globalName: global,

@@ -113,11 +113,13 @@ export class NdArray {
         }: dimensions must be non-negative integers`,
       );
     }
-    if (data?.length !== sizeOf(shape) * DTYPES[dtype].slots) {
+    if (data.length !== sizeOf(shape) * DTYPES[dtype].slots) {
       throw new ValueError(
-        `Cannot make an NdArray of shape ${shapeText(shape)} and dtype ${dtype}: data has ${
-          data?.length ?? 0
-        } entries, wanted ${sizeOf(shape) * DTYPES[dtype].slots}`,
+        `Cannot make an NdArray of shape ${
+          shapeText(shape)
+        } and dtype ${dtype}: data has ${data.length} entries, wanted ${
+          sizeOf(shape) * DTYPES[dtype].slots
+        }`,
       );
     }
     this.dtype = dtype;

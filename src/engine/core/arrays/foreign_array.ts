@@ -3,7 +3,6 @@ import { type DType, dtypeOfArray, DTYPES, isDType } from "../dtype.ts";
 import { NdArray } from "../nd_array.ts";
 import { sizeOf, stridesOf } from "../shape.ts";
 import { TypeError } from "../throwing/builtin_errors.ts";
-import { brief } from "../text.ts";
 
 /** The used properties of such an array. */
 export interface ForeignArray {
@@ -43,13 +42,13 @@ export function dtypeOfForeign({ dtype, data }: ForeignArray): DType {
   const own = dtypeOfArray(data);
   if (own === undefined && !Array.isArray(data)) {
     throw new TypeError(
-      `Unsupported array type: data of dtype ${brief(dtype)} is no typed array and no list`,
+      `Unsupported array type: data of dtype ${String(dtype)} is no typed array and no list`,
     );
   }
   if (isDType(dtype) && (own === undefined || DTYPES[dtype].array === DTYPES[own].array)) {
     return dtype;
   }
-  if (own === undefined) throw new TypeError(`Unsupported array type: dtype ${brief(dtype)}`);
+  if (own === undefined) throw new TypeError(`Unsupported array type: dtype ${String(dtype)}`);
   return own;
 }
 

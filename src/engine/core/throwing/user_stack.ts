@@ -3,12 +3,13 @@
 import { textOf } from "../thrown.ts";
 
 /**
- * Location of this library's modules: its sources, or the files of its package, as tools/build.ts names them; the address of a script
- * that makes globals, beside which a page's own lie. Null in a user's bundle, where the library's lines look like the user's.
+ * Location of this library's modules: its sources, or the files of its package, as tools/build.ts names them. Null in a
+ * user's bundle, where the library's lines look like the user's.
  */
 const HOME =
-  /^(.*\/(?=engine\/core\/throwing\/user_stack\.[jt]s$|weft-chunk-\w+\.c?js$)|.*\/(?:weft|tf-core)\.min\.js)/
-    .exec(import.meta.url)?.[1] ?? null;
+  /^(.*\/)(?:engine\/core\/throwing\/user_stack\.[jt]s|weft-chunk-\w+\.c?js)$/.exec(import.meta.url)
+    ?.[1] ??
+    null;
 
 /** Frames of the engine, and of the code that a package holds for its workers. */
 const NOBODYS = /\((<anonymous>|native)\)|ext:|weft_worker\.js/;
