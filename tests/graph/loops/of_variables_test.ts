@@ -1,9 +1,9 @@
-/** Loops that are given a variable, or return one: they give its value at that time. */
+/** Loops and branches that are given a variable, or return one: they give its value at that time. */
 import * as tf from "@weft/weft";
 import { assertEquals } from "@std/assert";
 import { testOnDevices } from "../../devices.ts";
 
-/** Loops whose results are values of a variable: it was given to them, or returned by their functions. */
+/** Loops and branches whose results are values of a variable: it was given to them, or returned by their functions. */
 const OF_A_VARIABLE: Readonly<Record<string, (w: tf.Variable) => tf.Tensor>> = {
   "a whileLoop of no turns": (w) =>
     tf.whileLoop((i) => tf.less(i, 0), (i, a) => [tf.add(i, 1), tf.mul(a, 2)], [
@@ -26,16 +26,25 @@ const OF_A_VARIABLE: Readonly<Record<string, (w: tf.Variable) => tf.Tensor>> = {
     tf.foldl(() => w as tf.Tensor, tf.zeros([2, 2]), { initializer: tf.zeros([2]) }) as tf.Tensor,
   "foldl of states that it is in": (w) =>
     (tf.foldl((a) => a, tf.zeros([0, 2]), { initializer: [w, w] }) as tf.Tensor[])[1],
+  "cond that returns it": (w) => tf.cond(tf.greater(tf.sum(w), 9), () => tf.neg(w), () => w),
+  "cond that returns it in a nest": (w) =>
+    tf.cond(tf.greater(tf.sum(w), 0), () => [{ w }], () => [{ w: tf.neg(w) }])[0].w,
+  "case that returns it": (w) =>
+    tf.case([[tf.less(tf.sum(w), 0), () => tf.neg(w)]], { default: () => w as tf.Tensor }),
+  "switchCase that returns it": (w) => tf.switchCase(1, [() => tf.neg(w), () => w as tf.Tensor]),
 };
 
-testOnDevices("loops give the value that a variable has then, whatever is assigned later", () => {
-  for (const [what, loop] of Object.entries(OF_A_VARIABLE)) {
-    for (const run of [loop, (w: tf.Variable) => tf.function(() => loop(w))() as tf.Tensor]) {
-      using w = tf.variable([1, 2]);
-      const y = tf.tidy(() => run(w));
-      w.assign([5, 6]);
-      assertEquals(y.arraySync(), [1, 2], what);
-      y.dispose();
+testOnDevices(
+  "loops and branches give the value that a variable has then, whatever is assigned later",
+  () => {
+    for (const [what, loop] of Object.entries(OF_A_VARIABLE)) {
+      for (const run of [loop, (w: tf.Variable) => tf.function(() => loop(w))() as tf.Tensor]) {
+        using w = tf.variable([1, 2]);
+        const y = tf.tidy(() => run(w));
+        w.assign([5, 6]);
+        assertEquals(y.arraySync(), [1, 2], what);
+        y.dispose();
+      }
     }
-  }
-});
+  },
+);

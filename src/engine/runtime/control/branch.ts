@@ -2,7 +2,7 @@
 import { apply, type OpInput, withRecorders } from "../../core/apply.ts";
 import { type DType, isTrainable } from "../../core/dtype.ts";
 import type { Attrs, GradRule, OpDef } from "../../core/op.ts";
-import { refusePromise } from "../../core/nest.ts";
+import { isNested, mapNest, type Nest, refusePromise } from "../../core/nest.ts";
 import { type ElementValue, NdArray } from "../../core/nd_array.ts";
 import { packComponents, takeComponents } from "../../core/composite.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
@@ -63,6 +63,14 @@ export function applyControl(
 export function flowOf<T>(value: T | TensorArray): T | Tensor {
   if (value instanceof TensorArray) return value.flow;
   return value instanceof Tensor ? value.readValue() : value;
+}
+
+/** Returns the result of a branch that eager code runs; a variable in it is its present value, as it is in a graph. */
+export function branchValue<T>(result: T): T {
+  if (result instanceof Tensor) return result.readValue() as T;
+  if (!isNested(result)) return result;
+  const present = (leaf: unknown) => leaf instanceof Tensor ? leaf.readValue() : leaf;
+  return mapNest(present, result as Nest<unknown>) as T;
 }
 
 /** Reverses {@linkcode flowOf}: a TensorArray where `like` was one. */

@@ -14,6 +14,7 @@ import {
   applyControl,
   type Branch,
   branchesCapture,
+  branchValue,
   packResults,
   rowsPicked,
   scalarOf,
@@ -73,7 +74,7 @@ export const StatelessIf: OpDef = branchOp("StatelessIf");
 
 /**
  * Runs `thenFn` where `pred` is true, else `elseFn`; both must return the same nest of tensors of the same dtypes.
- * In eager mode one of them simply runs. TensorFlow op `If`. Throws `TypeError` where the results differ.
+ * In eager mode one of them simply runs; a variable that it returns is the value that it has then. TensorFlow op `If`. Throws `TypeError` where the results differ.
  *
  * @example
  * ```ts
@@ -102,7 +103,7 @@ export function cond<T extends Nest<Tensor | TensorArray | CompositeTensor>>(
       } in cond: wanted a scalar; where() chooses element by element`,
     );
   }
-  if (!currentInterpreter().symbolic) return scalarOf(p) ? thenFn() : elseFn();
+  if (!currentInterpreter().symbolic) return branchValue((scalarOf(p) ? thenFn : elseFn)());
   const a = trace(thenFn, [], "cond_true"), b = trace(elseFn, [], "cond_false");
   const texts = [a, b].map((t) => kindText(t.structure) + t.f.outputs.map((o) => o.dtype).join());
   if (texts[0] !== texts[1]) {
