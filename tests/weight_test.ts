@@ -29,7 +29,7 @@ const ALL_CPU = [
 ];
 
 const PAGE: Readonly<Record<string, Limits>> = {
-  add: { first: 44, whole: 89, loads: ["vectors"] },
+  add: { first: 45, whole: 89, loads: ["vectors"] },
   mlp: { first: 92, whole: 134, loads: ["vectors"] },
   mlp_webgpu: { first: 92, whole: 155, loads: ["adapter", "webgpu_device"] },
   ort: { first: 265, whole: 308, loads: ["vectors"] },
