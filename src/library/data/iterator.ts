@@ -2,7 +2,7 @@
 import { counted, showAs } from "../../engine/core/arrays/shown.ts";
 import { describe } from "../../engine/core/convert.ts";
 import { RangeError, TypeError } from "../../engine/core/throwing/builtin_errors.ts";
-import type { TrackedParts } from "../../engine/core/trackable.ts";
+import type { TrackedParts } from "../../engine/core/tensor.ts";
 import { DataLossError, ValueError } from "../../engine/core/errors.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import type { Bytes } from "../io/bytes.ts";

@@ -14,6 +14,6 @@ export * as transforms from "./transforms.ts";
 export { Checkpoint } from "../io/checkpoint/checkpoint.ts";
 export type { RestoreStatus } from "../io/checkpoint/restore.ts";
 export type { Trackables } from "../io/checkpoint/objects.ts";
-export type { Trackable } from "../../engine/core/trackable.ts";
+export type { Trackable } from "../../engine/core/tensor.ts";
 export { CheckpointManager, type CheckpointManagerOptions } from "../io/checkpoint/manager.ts";
 export { latestCheckpoint } from "../io/checkpoint/state.ts";

@@ -1,8 +1,7 @@
 /** tf.Module: objects of variables, whose variables are found by going through their attributes. */
 import { showAs } from "../../core/arrays/shown.ts";
 import { isPlainObject, NestWalk } from "../../core/nest.ts";
-import { Tensor, type VariableLike } from "../../core/tensor.ts";
-import { isTrackable, type TrackedParts } from "../../core/trackable.ts";
+import { isTrackable, Tensor, type TrackedParts, type VariableLike } from "../../core/tensor.ts";
 import { Variable } from "./variable.ts";
 
 /** Names of attributes in the order in which variables are listed. */

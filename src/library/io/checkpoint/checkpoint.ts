@@ -5,8 +5,7 @@
 import { counted, showAs } from "../../../engine/core/arrays/shown.ts";
 import { NotFoundError } from "../../../engine/core/errors.ts";
 import { NdArray } from "../../../engine/core/nd_array.ts";
-import type { Tensor } from "../../../engine/core/tensor.ts";
-import type { TrackedParts } from "../../../engine/core/trackable.ts";
+import type { Tensor, TrackedParts } from "../../../engine/core/tensor.ts";
 import { type CheckpointFormat, checkpointFormat, type SavedObjectNode } from "./format.ts";
 import {
   addState,

@@ -2,8 +2,12 @@
 import { describe } from "../../../engine/core/convert.ts";
 import { isPlainObject, type Nest, NestWalk } from "../../../engine/core/nest.ts";
 import type { NdArray } from "../../../engine/core/nd_array.ts";
-import { Tensor, type VariableLike } from "../../../engine/core/tensor.ts";
-import { isTrackable, type Trackable } from "../../../engine/core/trackable.ts";
+import {
+  isTrackable,
+  Tensor,
+  type Trackable,
+  type VariableLike,
+} from "../../../engine/core/tensor.ts";
 import { TypeError } from "../../../engine/core/throwing/builtin_errors.ts";
 import { heldValue, isStateful, type Stateful } from "../variables.ts";
 

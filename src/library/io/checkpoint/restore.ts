@@ -2,8 +2,12 @@
 import { RuntimeError, ValueError } from "../../../engine/core/errors.ts";
 import type { NdArray } from "../../../engine/core/nd_array.ts";
 import { compatible, shapeText } from "../../../engine/core/shape.ts";
-import { Tensor, type VariableLike } from "../../../engine/core/tensor.ts";
-import { isTrackable, type TrackedValues } from "../../../engine/core/trackable.ts";
+import {
+  isTrackable,
+  Tensor,
+  type TrackedValues,
+  type VariableLike,
+} from "../../../engine/core/tensor.ts";
 import { giveWeights, isStateful, type Stateful } from "../variables.ts";
 import type { OpenCheckpoint, SavedObjectNode } from "./format.ts";
 import { type ObjectNode, SAVE_COUNTER, VARIABLE_VALUE } from "./objects.ts";
