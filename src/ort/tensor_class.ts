@@ -297,8 +297,10 @@ function dataOfClass(given: unknown): TypedData {
   if (given instanceof Uint8ClampedArray) return { type: "uint8", data: Uint8Array.from(given) };
   const type = typeOfArray(given);
   if (type !== undefined) return { type, data: given as TensorData };
-  const name = given?.constructor?.name ?? String(given);
-  throw new TypeError(`Unsupported type for tensor data: ${name}.`);
+  // Its class as text, as onnxruntime tells it.
+  throw new TypeError(
+    `Unsupported type for tensor data: ${String(given?.constructor ?? given)}.`,
+  );
 }
 
 function sizeOfDims(dims: readonly unknown[]): number {
