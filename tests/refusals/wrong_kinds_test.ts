@@ -1,3 +1,4 @@
+// Runs alone: `./tfjs-core` has TensorFlow.js' rules of integers for all of the process.
 /** Every function of every entry is called with values of a wrong kind: it tells so in words of ours, and never in those of the engine. */
 import * as tf from "@weft/weft";
 import * as cluster from "@weft/weft/distribute";
