@@ -137,7 +137,7 @@ testOnDevices(
     assert(Object.values(counts).every((n) => n > BATCHES / 2), JSON.stringify(counts));
     assertEquals([...inFlight].filter((signal) => !signal.aborted), []);
     // Reads of runs that were given up may still be under way.
-    await settled(() => totals().numTensors <= before.numTensors);
+    await settled(() => totals().numTensors <= before.numTensors, 1000);
     assertEquals(totals(), before);
     await g.sess.close();
   },
@@ -191,7 +191,7 @@ testOnDevices(
       gates.splice(0).forEach((open) => open());
       await new Promise((r) => setTimeout(r));
     }
-    await settled(() => totals().numTensors <= before.numTensors);
+    await settled(() => totals().numTensors <= before.numTensors, 1000);
     assertEquals(totals(), before);
   },
 );

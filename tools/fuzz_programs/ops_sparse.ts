@@ -88,7 +88,8 @@ export const SPARSE: readonly Template[] = [
   same(
     "x:matrices",
     `tf.sparse.concat([${SOME}, tf.sparse.fromDense(tf.sin(tf.gather($x, [0], 0)))], 0, true)`,
-    `tf.concat([${SOME_DENSE}, tf.sin(tf.gather($x, [0], 0))], 0)`,
+    // What is 0 is not stored, and has no gradient.
+    `tf.concat([${SOME_DENSE}, ((g) => tf.where(tf.notEqual(g, 0), tf.sin(g), 0))(tf.gather($x, [0], 0))], 0)`,
   ),
   ["x:number", `tf.sparse.reduceSum(${X}, #axes(x), #bool) ≡ tf.sum(${DX}, #axes(x), #bool)`, 2],
   [
