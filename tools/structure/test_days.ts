@@ -43,7 +43,8 @@ export function testsOfDay(day: number): TestDay {
   const parts = THOROUGH[day % 10];
   const isThorough = (file: string) =>
     parts.some((part) => file === part || file.startsWith(`${part}/`));
-  const folders = [...new Set(files.flatMap((file) => file.split("/").slice(1, -1).slice(0, 1)))];
+  const inFolders = files.map((file) => file.split("/")).filter(({ length }) => length > 2);
+  const folders = [...new Set(inFolders.map(([, folder]) => folder))];
   const isFolder = (file: string) => folders.indexOf(file.split("/")[1]) % 10 === day % 10;
   const thorough = files.filter(isThorough);
   const swiftshader = files.filter((file) => isFolder(file) && !isThorough(file));

@@ -194,6 +194,7 @@ testOnDevices("a vocabulary takes integers of any dtype for its words, and no ot
     assertEquals([found.dtype, await found.array()], ["int32", [1, 2]]);
   }
   assertThrows(() => of([0.5, 1, 2]), TypeError, "wanted integers");
+  assertThrows(() => of([2 ** 40, 1, 2]), TypeError, "of 32 bits");
 });
 
 testOnDevices("a vocabulary numbers unknown words behind its own", async () => {

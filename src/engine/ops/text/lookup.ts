@@ -241,8 +241,10 @@ function withIntegers(given: KeyValueTensorInitializer): KeyValueTensorInitializ
   const { keys, values } = given;
   if (values.dtype === "int32") return given;
   const numbers = Array.from(values.data as ArrayLike<number | bigint>, Number);
-  if (!numbers.every(Number.isInteger)) {
-    throw new TypeError(`Cannot make a vocabulary of ${values.dtype} values: wanted integers`);
+  if (!numbers.every((n) => n === (n | 0))) {
+    throw new TypeError(
+      `Cannot make a vocabulary of ${values.dtype} values: wanted integers of 32 bits`,
+    );
   }
   const integers = new NdArray("int32", [keys.size], Int32Array.from(numbers));
   return new KeyValueTensorInitializer(keys, integers);

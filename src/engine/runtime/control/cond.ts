@@ -74,7 +74,8 @@ export const StatelessIf: OpDef = branchOp("StatelessIf");
 
 /**
  * Runs `thenFn` where `pred` is true, else `elseFn`; both must return the same nest of tensors of the same dtypes.
- * In eager mode one of them simply runs; a variable that it returns is the value that it has then. TensorFlow op `If`. Throws `TypeError` where the results differ.
+ * In eager mode one of them simply runs; a variable that it returns is the value that it has then. TensorFlow op `If`. Throws
+ * `TypeError` where the results differ.
  *
  * @example
  * ```ts

@@ -1,27 +1,8 @@
 /** tf.Module: objects of variables, whose variables are found by going through their attributes. */
 import { showAs } from "../../core/arrays/shown.ts";
-import { isPlainObject, NestWalk } from "../../core/nest.ts";
+import { flatten, isPlainObject, type Nest, NestWalk } from "../../core/nest.ts";
 import { isTrackable, Tensor, type TrackedParts, type VariableLike } from "../../core/tensor.ts";
 import { Variable } from "./variable.ts";
-
-/** Names of attributes in the order in which variables are listed. */
-const sorted = (value: object): string[] => Object.keys(value).sort();
-
-/** The leaves of an attribute, in the order of TensorFlow's nest. */
-function leavesOf(value: unknown): unknown[] {
-  const walk = new NestWalk(), out: unknown[] = [];
-  const visit = (inner: unknown, depth: number): void => {
-    if (Array.isArray(inner)) {
-      walk.enter(depth, out.length);
-      for (const e of inner) visit(e, depth + 1);
-    } else if (isPlainObject(inner)) {
-      walk.enter(depth, out.length);
-      for (const key of sorted(inner)) visit(inner[key], depth + 1);
-    } else out.push(inner);
-  };
-  visit(value, 0);
-  return out;
-}
 
 /** The parts of an attribute that have a state: variables, optimizers, other objects that are saved, and lists of these. */
 function statesIn(value: unknown): unknown {
@@ -102,8 +83,7 @@ export class Module {
   #all(): unknown[] {
     const seen = new Set<unknown>([this]);
     const from = (module: Module): unknown[] => {
-      const attributes = module as unknown as Readonly<Record<string, unknown>>;
-      const own = sorted(module).flatMap((name) => leavesOf(attributes[name])).filter((leaf) => {
+      const own = flatten({ ...module } as Nest<unknown>).filter((leaf) => {
         const isNew = !seen.has(leaf);
         seen.add(leaf);
         return isNew;

@@ -20,10 +20,11 @@ import { type RestoreStatus, takeObjects } from "./restore.ts";
 import { folderOf, writeCheckpointState } from "./state.ts";
 
 /**
- * Variables, optimizers and other objects with a state, in arrays and objects, saved and restored as TensorFlow does it: values go by the keys that
- * lead to them, so a checkpoint of `new tf.train.Checkpoint({ model: { w } })` and one of Python's
- * `tf.train.Checkpoint(model=m)`, where `m.w` is a variable, are the same. Such objects are generators, lookup tables, metrics, moving averages, modules and other checkpoints, too, and iterators of datasets,
- * whose states only this library reads. Optimizers are restored from Keras 2's and Keras 3's checkpoints as well, but for the learning rate.
+ * Variables, optimizers and other objects with a state, in arrays and objects, saved and restored as TensorFlow does it: values go by the
+ * keys that lead to them, so a checkpoint of `new tf.train.Checkpoint({ model: { w } })` and one of Python's
+ * `tf.train.Checkpoint(model=m)`, where `m.w` is a variable, are the same. Such objects are also generators, lookup tables, metrics, moving
+ * averages, modules, other checkpoints, and iterators of datasets, whose states only this library reads. Optimizers are restored from
+ * Keras 2's and Keras 3's checkpoints as well, but for the learning rate.
  * The files are TensorFlow's, which `import "@weft/weft/tf"` reads and writes. Follows TensorFlow `tf.train.Checkpoint`.
  *
  * @example
