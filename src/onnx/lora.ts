@@ -254,7 +254,9 @@ function adapterOf(
       const values = kind === "rows"
         ? tf.randomNormal(first, 0, 1, "float32", seed)
         : tf.randomUniform(first, -bound, bound, "float32", seed);
-      made = [variable(values), variable(tf.zeros(second))];
+      // Both values stand before the first variable: a shape too large to make leaves none behind.
+      const zeros = tf.zeros(second);
+      made = [variable(values), variable(zeros)];
     });
     return made;
   });
