@@ -86,7 +86,7 @@ for (const given of CASES.filter((c) => c.out)) {
 
 testOnDevices("parseExample() refuses what TensorFlow refuses, in its words", () => {
   const refused = CASES.filter(({ error }) => error !== undefined);
-  assertEquals(refused.length, 17);
+  assertEquals(refused.length, 18);
   for (const given of refused) {
     assertThrows(() => parsed(given), tf.errors.InvalidArgumentError, given.error);
   }

@@ -34,12 +34,15 @@ RECORDS = {
     "a": example(x=[1.0, 2.0], n=[3], s=[b"p", "q€".encode()]),
     "b": example(x=[5.0, -0.5], n=[4, -5], s=[]),
     "c": example(n=[2**62, -(2**63), 0, 127, 128, 2**31, 2**32, -1]),
+    "d": example(ix=[3, 1], iy=[0, 2], v=[1.0, 2.0]),
+    "e": example(ix=[2], iy=[1], v=[5.0]),
     "empty": example(),
     "nothing": b"",
     "garbage": b"abcdef",
     "cut": example(n=[300])[:-1],
 }
 FIXED, VAR, SEQUENCE, RAGGED = "FixedLenFeature", "VarLenFeature", "FixedLenSequenceFeature", "RaggedFeature"
+SPARSE = "SparseFeature"
 # Records, features, whether it is one record, and the names.
 CASES = [
     ("aab", {"x": [FIXED, [2], "float32"]}),
@@ -58,7 +61,13 @@ CASES = [
     (["a", "empty", "nothing"], {"x": [FIXED, [2], "float32", [7.0, 8.0]]}),
     ("b", {"s": [FIXED, [1], "string", ["z"]]}),
     ("", {"n": [FIXED, [], "int64"], "s": [VAR, "string"], "r": [RAGGED, "int64"]}),
+    (["d", "e", "empty"], {"s": [SPARSE, "ix", "v", "float32", 10]}),
+    (["d", "e", "empty"], {"s": [SPARSE, "ix", "v", "float32", 10, True]}),
+    (["d", "e"], {"s": [SPARSE, ["iy", "ix"], "v", "float32", [5, 6]], "ix": [VAR, "int64"]}),
+    (["d"], {"s": [SPARSE, ["ix"], "iy", "int64", [4]], "t": [SPARSE, "iy", "v", "float32", 3]}, True),
+    ("", {"s": [SPARSE, "ix", "v", "float32", 4]}),
     # What is refused.
+    (["d", "e"], {"s": [SPARSE, "ix", "v", "int64", 10]}),
     (["a", "empty"], {"x": [FIXED, [2], "float32"]}),
     (["a", "empty"], {"x": [FIXED, [2], "float32"]}, False, ["first", "second"]),
     (["empty"], {"x": [FIXED, [2], "float32"]}, True),
@@ -82,6 +91,9 @@ CASES = [
 def feature(kind, *args):
     if kind == VAR:
         return io.VarLenFeature(tf.as_dtype(args[0]))
+    if kind == SPARSE:
+        keys, value, dtype, size, *in_order = args
+        return io.SparseFeature(keys, value, tf.as_dtype(dtype), size, *in_order)
     if kind == RAGGED:
         return io.RaggedFeature(tf.as_dtype(args[0]), *args[1:])
     shape, dtype, *default = args

@@ -18,19 +18,22 @@ export {
   type Variables,
 } from "./variables.ts";
 export {
-  encodeExample,
   type ExampleDType,
   type ExampleFeatures,
-  type ExampleValue,
   FixedLenFeature,
   FixedLenSequenceFeature,
   type ParsedExample,
+  RaggedFeature,
+  VarLenFeature,
+} from "./decode/example_features.ts";
+export {
+  encodeExample,
+  type ExampleValue,
   parseExample,
   type ParseExampleOptions,
   parseSingleExample,
-  RaggedFeature,
-  VarLenFeature,
 } from "./examples.ts";
+export { SparseFeature } from "./decode/sparse_feature.ts";
 export {
   type ParsedSequences,
   parseSequenceExample,

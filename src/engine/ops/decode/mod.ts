@@ -13,3 +13,4 @@ export {
   texts,
 } from "./texts.ts";
 export { defineStringMap } from "../text/define_string_map.ts";
+export { type Found, mergedSparse } from "./sparse_feature.ts";

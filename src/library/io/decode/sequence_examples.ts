@@ -26,7 +26,7 @@ import {
   rankOf,
   recordsInput,
   type VarLenFeature,
-} from "../examples.ts";
+} from "./example_features.ts";
 import type { Contents } from "../image_ops.ts";
 
 /** Features of steps by name. */
@@ -147,6 +147,12 @@ function parse(
 ): Record<string, unknown>[] {
   check(features);
   const { contextFeatures, sequenceFeatures, exampleNames } = features ?? {};
+  for (const [name, { kind }] of Object.entries({ ...contextFeatures, ...sequenceFeatures })) {
+    if ((kind as string) !== "sparse") continue;
+    throw new ValueError(
+      `Unsupported SparseFeature "${name}" in ${fn}: ask for its indices and values as VarLenFeature`,
+    );
+  }
   const context = byKind(contextFeatures), steps = byKind(sequenceFeatures);
   for (const { name, feature } of steps.dense) {
     if (feature.kind === "sequence") continue;

@@ -1,0 +1,232 @@
+/** Features of records of `tf.train.Example`: what `tf.io.parseExample` is asked for. */
+import type { OpInput } from "../../../engine/core/apply.ts";
+import { describe, toNdArray } from "../../../engine/core/convert.ts";
+import type { DType } from "../../../engine/core/dtype.ts";
+import { ValueError } from "../../../engine/core/errors.ts";
+import { NdArray } from "../../../engine/core/nd_array.ts";
+import { isConcrete, type Shape, shapeText, sizeOf } from "../../../engine/core/shape.ts";
+import { Tensor, type TensorLike } from "../../../engine/core/tensor.ts";
+import { brief } from "../../../engine/core/text.ts";
+import { toInput } from "../../../engine/ops/input.ts";
+import type { RaggedTensor } from "../../../engine/ops/ragged/ragged_tensor.ts";
+import type { SparseTensor } from "../../../engine/ops/ragged/sparse_tensor.ts";
+import type { Contents } from "../image_ops.ts";
+
+/** Dtypes that examples have. */
+export type ExampleDType = "float32" | "int64" | "string";
+
+/** A feature of a known shape, a tensor. */
+export interface FixedLenFeature {
+  /** The kind of feature. */
+  readonly kind: "fixedLen";
+  /** Its shape in one example. */
+  readonly shape: Shape;
+  readonly dtype: ExampleDType;
+  /** The value of examples without it; if absent, such examples are refused. */
+  readonly defaultValue?: TensorLike | undefined;
+}
+
+/** A feature of any number of values, a sparse tensor. */
+export interface VarLenFeature {
+  /** The kind of feature. */
+  readonly kind: "varLen";
+  readonly dtype: ExampleDType;
+}
+
+/** A feature of any number of equal parts, a tensor padded to the longest. */
+export interface FixedLenSequenceFeature {
+  /** The kind of feature. */
+  readonly kind: "sequence";
+  /** The shape of a part. */
+  readonly shape: Shape;
+  readonly dtype: ExampleDType;
+  /** The padding of shorter ones. */
+  readonly defaultValue?: TensorLike | undefined;
+}
+
+/** A feature of any number of values, a row of a ragged tensor. */
+export interface RaggedFeature {
+  /** The kind of feature. */
+  readonly kind: "ragged";
+  readonly dtype: ExampleDType;
+  /** Its name in the examples, where that differs. */
+  readonly valueKey?: string | undefined;
+}
+
+/** A sparse tensor whose indices and values are features of their own. */
+export interface SparseFeature {
+  /** The kind of feature. */
+  readonly kind: "sparse";
+  /** The name of the indices in the examples; one for each axis. */
+  readonly indexKey: string | readonly string[];
+  /** The name of the values in the examples. */
+  readonly valueKey: string;
+  readonly dtype: ExampleDType;
+  /** The extent of the axis; one for each. */
+  readonly size: number | readonly number[];
+  /** True where the indices of each example increase. */
+  readonly alreadySorted: boolean;
+}
+
+/** Features by name. */
+export type ExampleFeatures = Readonly<
+  Record<
+    string,
+    FixedLenFeature | VarLenFeature | FixedLenSequenceFeature | RaggedFeature | SparseFeature
+  >
+>;
+
+/** The results of features; `Ragged` is the type of a ragged one's. */
+export type ParsedExample<F extends ExampleFeatures, Ragged = RaggedTensor> = {
+  readonly [K in keyof F]: F[K] extends VarLenFeature | SparseFeature ? SparseTensor
+    : F[K] extends RaggedFeature ? Ragged
+    : Tensor;
+};
+
+/**
+ * Makes a feature that has this shape in each example; `defaultValue` is for examples without it. Follows TensorFlow
+ * `tf.io.FixedLenFeature`.
+ */
+export function FixedLenFeature(
+  shape: Shape,
+  dtype: ExampleDType,
+  defaultValue?: TensorLike,
+): FixedLenFeature {
+  return { kind: "fixedLen", shape, dtype: exampleDType(dtype), defaultValue };
+}
+
+/**
+ * Makes a feature of any number of values, which becomes a `tf.SparseTensor`. Follows TensorFlow `tf.io.VarLenFeature`.
+ */
+export function VarLenFeature(dtype: ExampleDType): VarLenFeature {
+  return { kind: "varLen", dtype: exampleDType(dtype) };
+}
+
+/**
+ * Makes a feature of any number of parts of this shape, padded with `defaultValue` to the longest; also where it is
+ * missing, which TensorFlow allows only with `allow_missing`. Follows TensorFlow `tf.io.FixedLenSequenceFeature`.
+ */
+export function FixedLenSequenceFeature(
+  shape: Shape,
+  dtype: ExampleDType,
+  defaultValue?: TensorLike,
+): FixedLenSequenceFeature {
+  return { kind: "sequence", shape, dtype: exampleDType(dtype), defaultValue };
+}
+
+/**
+ * Makes a feature of any number of values, which becomes a row of a `tf.RaggedTensor`; `valueKey` is its name in the
+ * examples where that differs. Follows TensorFlow `tf.io.RaggedFeature`, without partitions.
+ */
+export function RaggedFeature(dtype: ExampleDType, valueKey?: string): RaggedFeature {
+  return { kind: "ragged", dtype: exampleDType(dtype), valueKey };
+}
+
+/** Checks a dtype of examples. Throws `ValueError` for others. */
+export function exampleDType(dtype: DType): ExampleDType {
+  if (dtype === "float32" || dtype === "int64" || dtype === "string") return dtype;
+  throw new ValueError(
+    `Argument \`dtype\` must be int64, float32 or string, which examples hold: received ${
+      brief(dtype)
+    }, cast what is parsed`,
+  );
+}
+
+/** No names, or no keys. */
+export const noStrings = (): NdArray => new NdArray("string", [0], []);
+
+/** Converts records: bytes, or a list of them. */
+export function recordsInput(serialized: Contents | readonly Uint8Array[], fn: string): OpInput {
+  if (serialized instanceof Uint8Array) return new NdArray("string", [], [serialized]);
+  if (Array.isArray(serialized) && serialized.every((r) => r instanceof Uint8Array)) {
+    return new NdArray("string", [serialized.length], serialized);
+  }
+  return toInput(serialized as TensorLike, "serialized", fn, { dtype: "string" });
+}
+
+/** The rank of an input; null where it is not known. */
+export function rankOf(input: OpInput): number | null {
+  return (input instanceof NdArray ? input.shape : input.staticShape)?.length ?? null;
+}
+
+/** A feature's name in the examples, and its key in the result. */
+export interface Asked<F> {
+  readonly name: string;
+  readonly key: string;
+  readonly feature: F;
+}
+/** Features that are padded tensors. */
+export type Dense = FixedLenFeature | FixedLenSequenceFeature;
+
+/** Features that are read as they stand in the examples. */
+export type PlainFeature = Exclude<ExampleFeatures[string], SparseFeature>;
+
+const KINDS = ["fixedLen", "varLen", "sequence", "ragged", "sparse"];
+
+/**
+ * Returns what is read of the examples, each feature once: those asked for, and those that sparse ones are made of. Throws `ValueError` with
+ * TensorFlow's phrases for an invalid one.
+ */
+export function askedFeatures(features: ExampleFeatures): Asked<PlainFeature>[] {
+  const entries = Object.entries(features ?? {});
+  if (entries.length === 0) {
+    throw new ValueError(
+      `Argument \`features\` cannot be null or empty: received ${describe(features)}`,
+    );
+  }
+  const asked = new Map<string, Asked<PlainFeature>>();
+  const ask = (name: string, key: string, feature: PlainFeature): void => {
+    const other = asked.get(key);
+    if (other === undefined) asked.set(key, { name, key, feature });
+    else if (other.feature.kind !== feature.kind || feature.kind !== "varLen") {
+      throw new ValueError(
+        `Cannot ask for the feature "${key}" both as ${other.feature.kind} and ${feature.kind}`,
+      );
+    } else if (other.feature.dtype !== feature.dtype) {
+      throw new ValueError(
+        `Conflicting type ${other.feature.dtype} vs ${feature.dtype} for feature ${key}`,
+      );
+    }
+  };
+  for (const [name, feature] of entries) {
+    if (!KINDS.includes(feature?.kind)) {
+      throw new ValueError(
+        `Unsupported feature ${
+          describe(feature)
+        } for key '${name}': wanted tf.io.FixedLenFeature(…), VarLenFeature, SparseFeature, FixedLenSequenceFeature or RaggedFeature`,
+      );
+    }
+    const { shape } = feature as Partial<Dense>;
+    if (shape !== undefined && !isConcrete(shape)) {
+      throw new ValueError(
+        `All dimensions of shape for feature ${name} need to be known but received ${
+          shapeText(shape)
+        }: consider using FixedLenSequenceFeature`,
+      );
+    }
+    if (feature.kind === "sparse") {
+      const { indexKey, valueKey, dtype } = feature;
+      for (const key of [indexKey].flat()) ask(key, key, { kind: "varLen", dtype: "int64" });
+      ask(valueKey, valueKey, { kind: "varLen", dtype });
+    } else ask(name, feature.kind === "ragged" ? feature.valueKey ?? name : name, feature);
+  }
+  return [...asked.values()];
+}
+
+/** Returns the default of a dense feature; no elements where it has none. */
+export function defaultOf(
+  { name, feature: { kind, shape, dtype, defaultValue } }: Asked<Dense>,
+): OpInput {
+  if (defaultValue === undefined) return toNdArray([], { dtype, shape: [0] });
+  const input = defaultValue instanceof Tensor
+    ? toInput(defaultValue, `the default of "${name}"`, "parseExample", { dtype })
+    : toNdArray(defaultValue, { dtype, numbers: "exact" });
+  const given = input instanceof NdArray ? input.shape : input.staticShape;
+  const wanted = kind === "sequence" ? 1 : sizeOf(shape);
+  if (given === null || !isConcrete(given) || sizeOf(given) === wanted) return input;
+  throw new ValueError(
+    `Cannot use a default of shape ${shapeText(given)} for feature ${name}: wanted ${
+      kind === "sequence" ? "one value" : `shape ${shapeText(shape)}`
+    }`,
+  );
+}
