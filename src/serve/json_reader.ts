@@ -20,6 +20,10 @@ const MOST_DIGITS = 40;
 const MOST_NAMES = 4096;
 /** Bytes that engines take for a list or an object, for a string beside its characters, and for a name. */
 const CONTAINER_COST = 64, STRING_COST = 32, NAME_COST = 16;
+/** Bytes for one without elements, which is the same everywhere. */
+const EMPTY_COST = 8;
+const EMPTY_LIST: readonly unknown[] = Object.freeze([]);
+const EMPTY_OBJECT: Readonly<Record<string, unknown>> = Object.freeze({});
 /** Powers of ten that doubles hold exactly. */
 const TENS = Float64Array.from({ length: 23 }, (_, i) => 10 ** i);
 
@@ -142,13 +146,14 @@ class Reader {
 
   #begin(byte: number): void {
     this.#at++;
-    const next: Container = { list: byte === OPEN ? [] : null, object: {}, key: "", names: 0 };
-    this.cost += CONTAINER_COST;
     if (this.#open.length >= MOST_DEPTH) this.#refuse();
     if (this.#peek() === (byte === OPEN ? CLOSE : END)) {
       this.#at++;
-      return this.#put(next.list ?? next.object);
+      this.cost += EMPTY_COST;
+      return this.#put(byte === OPEN ? EMPTY_LIST : EMPTY_OBJECT);
     }
+    const next: Container = { list: byte === OPEN ? [] : null, object: {}, key: "", names: 0 };
+    this.cost += CONTAINER_COST;
     this.#open.push(next);
     if (next.list === null) this.#key(next);
   }

@@ -1,12 +1,13 @@
 /** A socket that speaks HTTP/1.1 for a handler of web-standard requests. */
-import http, { type IncomingMessage, type ServerResponse } from "node:http";
+import http, { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import https from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { UnavailableError } from "../engine/core/errors.ts";
 import { concatBytes } from "../library/io/bytes.ts";
 import { deferred } from "../engine/runtime/run/timers.ts";
+import type { CrossOrigin } from "./cross_origin.ts";
 import { errorResponse, HttpError } from "./http_error.ts";
-import { PiecewiseInput, ReadingTurns } from "./piecewise_input.ts";
+import { PiecewiseInput, Turns } from "./piecewise_input.ts";
 
 /** Milliseconds for the headers of a request: a client that takes longer holds a socket for nothing. */
 const HEADERS_MS = 10_000;
@@ -34,6 +35,8 @@ export interface ListenOptions {
   readonly key?: string;
   /** Milliseconds that a client has to take 256 KiB of an answer. Default 30,000. */
   readonly takingMs?: number;
+  /** Pages that may read the answers, those to what is no request among them. Default: none of other origins. */
+  readonly origins?: CrossOrigin;
 }
 
 /** A socket that listens. */
@@ -51,12 +54,20 @@ type Answer = (request: AskedRequest, from: string) => Promise<Response>;
  * other request has a turn meanwhile. Rejects where the port cannot be had.
  */
 export async function listen(
-  { hostname, port, cert, key, takingMs = TAKING_MS }: ListenOptions,
+  { hostname, port, cert, key, takingMs = TAKING_MS, origins }: ListenOptions,
   answer: Answer,
 ): Promise<Listener> {
-  const turns = new ReadingTurns(), lines = new WeakMap<Socket, Line>();
-  const on = (message: IncomingMessage, response: ServerResponse): void =>
-    void exchange({ message, response, line: lines.get(message.socket)!, takingMs }, answer);
+  const turns = new Turns(), lines = new WeakMap<Socket, Line>();
+  const on = (message: IncomingMessage, response: ServerResponse): void => {
+    const line = lines.get(message.socket)!, before = line.sent, sent = deferred<void>();
+    line.sent = sent.promise;
+    // What goes wrong with a connection closes it, and its body and answer end so.
+    message.on("error", () => {});
+    response.on("error", () => {});
+    const isAlone = line.input.began(Number(message.headers["content-length"] ?? 0));
+    const given = { message, response, line, before, takingMs, origins };
+    turns.take(() => void exchange(given, answer).finally(sent.resolve), isAlone);
+  };
   const options = {
     headersTimeout: HEADERS_MS,
     connectionsCheckingInterval: CHECKING_MS,
@@ -81,6 +92,10 @@ export async function listen(
         sent: Promise.resolve(),
       });
     },
+  );
+  server.on(
+    "clientError",
+    (error: NodeError, socket: Socket) => void refuse(error, socket, origins),
   );
   const begun = deferred<void>(), ended = deferred<void>();
   server.on("error", begun.reject);
@@ -111,18 +126,17 @@ interface Exchange {
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
   readonly line: Line;
+  /** Resolves when the client has taken the answers to all requests before. */
+  readonly before: Promise<void>;
   readonly takingMs: number;
+  readonly origins: CrossOrigin | undefined;
 }
 
 async function exchange(given: Exchange, answer: Answer): Promise<void> {
-  const { message, response, line } = given, { socket } = message;
-  // What goes wrong with a connection closes it, and its body and answer end so.
-  message.on("error", () => {});
-  response.on("error", () => {});
-  const before = line.sent, sent = deferred<void>();
-  line.sent = sent.promise;
-  line.input.began();
+  const { message, response, line, before } = given, { socket } = message;
   try {
+    // Its client may have left before its turn.
+    if (line.gone.signal.aborted) return;
     if (message.rawHeaders.length > 2 * MOST_FIELDS) {
       throw new HttpError(431, `Cannot read a request of more than ${MOST_FIELDS} header fields`);
     }
@@ -138,17 +152,53 @@ async function exchange(given: Exchange, answer: Answer): Promise<void> {
     if (response.headersSent) socket.destroy();
     else await send(given, errorResponse(error)).catch(() => socket.destroy());
   } finally {
-    sent.resolve();
     line.input.ended();
   }
 }
 
+/** An error of Node's, with its name. */
+type NodeError = Error & { readonly code?: string };
+
+/** Statuses for what the parser of HTTP refuses; 400 for all else. */
+const REFUSALS: Readonly<Record<string, number>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+};
+
+/** Answers what is no request, where no other answer has begun, and ends the connection. */
+async function refuse(
+  { code = "", message }: NodeError,
+  socket: Socket & { readonly _httpMessage?: ServerResponse | null },
+  origins: CrossOrigin | undefined,
+): Promise<void> {
+  const status = REFUSALS[code] ?? 400;
+  const refusal = errorResponse(new HttpError(status, `Cannot read the request: ${message}`));
+  // Its origin is not known: pages may read this where those of all may.
+  const asking = { method: "GET", headers: new Headers({ origin: "null" }) };
+  const answer = origins?.admit(asking, refusal) ?? refusal, text = await answer.text();
+  if (!socket.writable || socket._httpMessage?.headersSent) return void socket.destroy();
+  const lines = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    ...[...answer.headers].map(([name, value]) => `${name}: ${value}`),
+    `content-length: ${text.length}`,
+    "connection: close",
+  ];
+  socket.end(`${lines.join("\r\n")}\r\n\r\n${text}`, () => socket.destroy());
+}
+
 /** Sends an answer, and resolves when the client has taken it. Rejects where it has gone, or takes too long. */
 async function send(
-  { message, response, line, takingMs }: Exchange,
-  given: Response,
+  { message, response, line, takingMs, origins }: Exchange,
+  answer: Response,
 ): Promise<void> {
-  const { socket } = message, body = new Uint8Array(await given.arrayBuffer());
+  const { socket } = message, { origin } = message.headers;
+  const asking = {
+    method: message.method ?? "GET",
+    headers: new Headers(origin === undefined ? {} : { origin }),
+  };
+  const given = origins?.admit(asking, answer) ?? answer;
+  const body = new Uint8Array(await given.arrayBuffer());
   if (line.gone.signal.aborted) return;
   // Node sends what was said of a body that has none.
   const headers: Record<string, string> = { "content-length": `${body.length}` };
@@ -165,12 +215,20 @@ async function send(
   const told = message.method === "HEAD" ? new Uint8Array() : body;
   for (let at = 0; at < told.length || at === 0; at += SENT_BYTES) {
     const { promise, resolve, reject } = deferred<void>();
-    const close = (): void => reject(left());
+    let isTaken = false;
+    const take = (): void => {
+      isTaken = true;
+      resolve();
+    };
+    // Every answer closes at last: the error, and its stack, is made for those alone that are not taken.
+    const close = (): void => {
+      if (!isTaken) reject(left());
+    };
     response.once("close", close);
     const timer = setTimeout(() => socket.destroy(), takingMs);
     const piece = told.subarray(at, at + SENT_BYTES);
-    if (at + SENT_BYTES < told.length) response.write(piece, () => resolve());
-    else response.end(piece, resolve);
+    if (at + SENT_BYTES < told.length) response.write(piece, take);
+    else response.end(piece, take);
     await promise.finally(() => {
       clearTimeout(timer);
       response.off("close", close);

@@ -215,13 +215,10 @@ async function main(args: readonly string[]): Promise<number> {
   const names = folders.map((text) => named(text)[0]).join(", ");
   const connections = new Connections();
   const listener = await listen(
-    { ...tls, hostname: flags.host, port },
+    { ...tls, hostname: flags.host, port, origins },
     async (request, from) =>
-      origins.admit(
-        request,
-        origins.preflight(request) ??
-          await connections.answer(from, () => handler.fetch(request as Request)),
-      ),
+      origins.preflight(request) ??
+        await connections.answer(from, () => handler.fetch(request as Request)),
   );
   const scheme = tls.cert === undefined ? "http" : "https";
   console.log(`Serving ${names} at ${scheme}://${host}:${listener.port}`);

@@ -7,30 +7,54 @@ import { nextTask } from "../engine/runtime/run/timers.ts";
 
 /** Bytes that are read at a time: some hundred short requests. */
 const PIECE_BYTES = 4096;
-/** Milliseconds of reading, of all connections together, in one turn of the event loop. */
+/** Those of a body, which begin no requests. */
+const BODY_BYTES = 1 << 14;
+/** Milliseconds of work, for all connections together, in one turn of the event loop. */
 const TURN_MS = 2;
 /** Requests of one connection that are not answered yet, beyond which no more of its bytes are read. */
 const MOST_AHEAD = 64;
 
-/** The turns of connections that share an event loop. */
-export class ReadingTurns {
-  /** Connections of whose chunk nothing has been read come before those with a rest of one. */
+/** The turns of connections that share an event loop: in them bytes are read, and requests begun. */
+export class Turns {
+  /** Work of connections that have begun with nothing else comes before that of those which have. */
   readonly #fresh: (() => void)[] = [];
   readonly #rests: (() => void)[] = [];
+  readonly #now: () => number;
   #spent = 0;
+  /** When the work that runs now began; null where none does. */
+  #since: number | null = null;
   #isRunning = false;
 
-  /** Runs `read` now or in a later turn. */
-  take(read: () => void, isFresh: boolean): void {
-    if (this.#spent < TURN_MS && !this.#isRunning) return this.#run(read);
-    (isFresh ? this.#fresh : this.#rests).push(read);
+  /** `now` returns the time in milliseconds. */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  /** Runs `work` now or in a later turn. */
+  take(work: () => void, isFresh: boolean): void {
+    const isWaiting = this.#fresh.length + this.#rests.length > 0;
+    if (!isWaiting && this.#isTimeLeft && (this.#since !== null || !this.#isRunning)) {
+      return this.#run(work);
+    }
+    (isFresh ? this.#fresh : this.#rests).push(work);
     void this.#go();
   }
 
-  #run(read: () => void): void {
-    const before = performance.now();
-    read();
-    this.#spent += performance.now() - before;
+  get #isTimeLeft(): boolean {
+    const running = this.#since === null ? 0 : this.#now() - this.#since;
+    return this.#spent + running < TURN_MS;
+  }
+
+  #run(work: () => void): void {
+    // Work of work is in its time.
+    if (this.#since !== null) return work();
+    this.#since = this.#now();
+    try {
+      work();
+    } finally {
+      this.#spent += this.#now() - this.#since;
+      this.#since = null;
+    }
   }
 
   async #go(): Promise<void> {
@@ -39,10 +63,10 @@ export class ReadingTurns {
     while (this.#fresh.length + this.#rests.length > 0) {
       await nextTask();
       this.#spent = 0;
-      while (this.#spent < TURN_MS) {
-        const read = this.#fresh.shift() ?? this.#rests.shift();
-        if (read === undefined) break;
-        this.#run(read);
+      while (this.#isTimeLeft) {
+        const work = this.#fresh.shift() ?? this.#rests.shift();
+        if (work === undefined) break;
+        this.#run(work);
       }
     }
     this.#isRunning = false;
@@ -55,11 +79,13 @@ type Filled = Socket & { readonly _handle?: object };
 /** The bytes of one socket between the system and its readers. */
 export class PiecewiseInput {
   readonly #socket: Filled;
-  readonly #turns: ReadingTurns;
+  readonly #turns: Turns;
   readonly #push: Socket["push"];
   readonly #read: Socket["_read"];
-  /** Pieces that are not read yet; null is the end. */
+  /** Chunks that are not read yet; null is the end. */
   readonly #waiting: (Uint8Array | null)[] = [];
+  /** Bytes of the last request's body that come yet, too many by those that came with its head. */
+  #body = 0;
   /** True where the stream has asked for bytes that it has not got. */
   #isWanted = false;
   #isFresh = true;
@@ -68,7 +94,7 @@ export class PiecewiseInput {
   #open = 0;
 
   /** Stands between `socket` and its readers from now on. */
-  constructor(socket: Filled, turns: ReadingTurns) {
+  constructor(socket: Filled, turns: Turns) {
     this.#socket = socket;
     this.#turns = turns;
     this.#push = socket.push.bind(socket);
@@ -83,9 +109,10 @@ export class PiecewiseInput {
     };
   }
 
-  /** Counts a request. */
-  began(): void {
-    this.#open++;
+  /** Counts a request, and says whether it is the only one of its connection. Its body has so many bytes, as far as it says. */
+  began(bodyBytes: number): boolean {
+    this.#body = bodyBytes > 0 ? bodyBytes : 0;
+    return ++this.#open === 1;
   }
 
   /** Counts a request that is answered. */
@@ -97,15 +124,19 @@ export class PiecewiseInput {
   /** Takes what the system has read. Returns false where no more is wanted. */
   #take(chunk: Uint8Array | null): boolean {
     if (this.#waiting.length === 0) this.#isFresh = true;
-    if (chunk === null) this.#waiting.push(null);
-    else {
-      for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
-        this.#waiting.push(chunk.subarray(at, at + PIECE_BYTES));
-      }
-    }
+    this.#waiting.push(chunk);
     this.#isWanted = true;
     this.#feed();
     return this.#isWanted && this.#waiting.length === 0;
+  }
+
+  /** Cuts off the next piece. */
+  #next(): Uint8Array | null {
+    const chunk = this.#waiting[0];
+    const most = Math.max(PIECE_BYTES, Math.min(BODY_BYTES, this.#body));
+    if (chunk === null || chunk.length <= most) return this.#waiting.shift()!;
+    this.#waiting[0] = chunk.subarray(most);
+    return chunk.subarray(0, most);
   }
 
   /** Hands the stream its next pieces, one in each turn, for as long as it wants some. */
@@ -115,8 +146,10 @@ export class PiecewiseInput {
     this.#isTaking = true;
     this.#turns.take(() => {
       if (this.#socket.destroyed) return;
-      const piece = this.#waiting.shift()!;
+      const piece = this.#next();
       this.#isFresh = false;
+      // A request that begins in it sets this anew.
+      this.#body = Math.max(0, this.#body - (piece?.length ?? 0));
       this.#isWanted = this.#push(piece);
       this.#isTaking = false;
       if (piece === null) this.#socket.read(0);

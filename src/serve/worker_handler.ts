@@ -283,6 +283,7 @@ class Front {
       throw new HttpError(429, `Cannot take more than ${MOST_WAITING} requests at a time`);
     }
     const { signal } = request;
+    if (signal.aborted) throw new HttpError(499, "The client went away");
     const timeoutMs = Math.min(this.#timeoutMs, timeoutOf(request));
     const id = this.#next++, { promise, resolve } = deferred<Response>();
     const abandon = (status: number, message: string): void => {

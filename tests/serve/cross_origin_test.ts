@@ -1,9 +1,12 @@
 /** Pages of other origins: what they are told before they ask, and which of them may read answers. */
 import * as tf from "@weft/weft";
 import { createHandler } from "@weft/weft/serve";
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { nextTask } from "../../src/engine/runtime/run/timers.ts";
+import { CrossOrigin } from "../../src/serve/cross_origin.ts";
+import { listen } from "../../src/serve/listener.ts";
 import { square } from "./models.ts";
+import { say } from "./sockets.ts";
 
 const PAGE = "https://page.example", OTHER = "https://other.example";
 
@@ -170,6 +173,41 @@ for (const origin of ["capacitor://localhost", "chrome-extension://abc", "http:/
     const { fetch } = createHandler({ models: { square: square().f }, origins: [origin] });
     assertEquals(allowed(await fetch(from(origin, "/v2"))), origin);
     assertEquals(allowed(await fetch(from(`${origin}0`, "/v2"))), null);
+  });
+}
+
+for (
+  const [origins, wanted, unread] of [
+    [[PAGE], PAGE, null],
+    [["*"], "*", "*"],
+    [[OTHER], null, null],
+    [[], null, null],
+  ] as const
+) {
+  Deno.test(`refusals of the socket say whether a page may read them, for the origins [${origins}]`, async () => {
+    const listener = await listen(
+      { hostname: "127.0.0.1", port: 0, origins: new CrossOrigin(origins) },
+      () => Promise.resolve(new Response("x")),
+    );
+    const fields = (count: number): string => "a: b\r\n".repeat(count);
+    for (
+      const [status, text, may] of [
+        [200, `GET / HTTP/1.1\r\nHost: h\r\nOrigin: ${PAGE}\r\nConnection: close\r\n\r\n`, wanted],
+        [
+          431,
+          `GET / HTTP/1.1\r\nHost: h\r\nOrigin: ${PAGE}\r\nConnection: close\r\n${fields(200)}\r\n`,
+          wanted,
+        ],
+        [431, `GET / HTTP/1.1\r\nHost: h\r\na: ${"b".repeat(20_000)}\r\n\r\n`, unread],
+        [400, `GET / HTTP/1.1\r\nHost: h\r\na b: c\r\n\r\n`, unread],
+      ] as const
+    ) {
+      const said = await say(listener.port, text);
+      const allowed = /^access-control-allow-origin: (.*)\r$/im.exec(said)?.[1] ?? null;
+      assertEquals([said.split(" ")[1], allowed], [`${status}`, may]);
+      if (status !== 200) assertMatch(said, /\r\n\r\n\{"error":"Cannot read .*"\}$/);
+    }
+    await listener.close();
   });
 }
 

@@ -1,25 +1,10 @@
 /** The socket of the command: it speaks HTTP/1.1 alone, reads no more of a body than is asked for, and ends with its clients. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { UnavailableError } from "../../src/engine/core/errors.ts";
 import { PREFACE } from "../../src/cluster/wire/http2_frames.ts";
 import { type AskedRequest, listen } from "../../src/serve/listener.ts";
-
-const HOST = "127.0.0.1";
-
-/** Sends a text, and returns all that comes until the other end closes. */
-async function say(port: number, ...parts: readonly (string | Uint8Array)[]): Promise<string> {
-  using socket = await Deno.connect({ hostname: HOST, port });
-  for (const part of parts) {
-    const bytes = typeof part === "string" ? new TextEncoder().encode(part) : part;
-    for (let at = 0; at < bytes.length;) at += await socket.write(bytes.subarray(at));
-  }
-  let said = "";
-  const buffer = new Uint8Array(65_536), text = new TextDecoder();
-  for (let n; (n = await socket.read(buffer).catch(() => null)) !== null;) {
-    said += text.decode(buffer.subarray(0, n), { stream: true });
-  }
-  return said;
-}
+import { HOST, say } from "./sockets.ts";
 
 /** Answers what was asked. */
 const echo = async (request: AskedRequest): Promise<Response> => {
@@ -96,6 +81,28 @@ Deno.test("an answer that its client does not take ends the connection, and its 
   await never.write(new TextEncoder().encode("GET / HTTP/1.1\r\nHost: h\r\n\r\n"));
   await left.promise;
   await listener.close();
+});
+
+Deno.test("an answer that is taken makes no error", async () => {
+  const listener = await listen({ hostname: HOST, port: 0 }, echo);
+  const { captureStackTrace } = Error;
+  let made = 0;
+  Error.captureStackTrace = (...args) => {
+    if (args[0].constructor === Object) made++;
+    captureStackTrace(...args);
+  };
+  try {
+    for (let i = 0; i < 5; i++) {
+      await (await fetch(`http://${HOST}:${listener.port}`, { method: "POST", body: "a" })).text();
+    }
+    await listener.close();
+    assertEquals(made, 0);
+    // The library's errors come by here.
+    new UnavailableError("x");
+    assertEquals(made, 1);
+  } finally {
+    Error.captureStackTrace = captureStackTrace;
+  }
 });
 
 Deno.test("a long answer comes whole, and the next one after it", async () => {

@@ -48,6 +48,20 @@ async function begun(folder: string): Promise<void> {
 
 const end = (folder: string): Promise<void> => Deno.writeTextFile(`${folder}/end`, "");
 
+Deno.test("workerHandler() asks its worker nothing for a client that has left", async () => {
+  const asked: unknown[] = [];
+  const worker = Object.assign(new EventTarget(), {
+    postMessage: (question: unknown) => void asked.push(question),
+    terminate: () => {},
+  });
+  const begun = workerHandler(worker as unknown as Worker);
+  worker.dispatchEvent(new MessageEvent("message", { data: { kind: "begun" } }));
+  const { fetch, drain } = await begun;
+  assertEquals((await fetch(predict("double", [1], AbortSignal.abort()))).status, 499);
+  assertEquals(asked, []);
+  await drain();
+});
+
 Deno.test("workerHandler() answers for health while a model computes, and other requests after it", () =>
   withHandler(async (handler, folder) => {
     const first = handler.fetch(predict("until", [1, 2]));
