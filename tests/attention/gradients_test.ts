@@ -5,18 +5,14 @@ import { attentionOptions } from "../../src/engine/graph/passes/attention.ts";
 import { testOnDevices } from "../devices.ts";
 import { testOnGpu } from "../ops/force_variant.ts";
 import { noise } from "../ops/values.ts";
+import { fuseAll } from "./fused.ts";
 
 const [B, N, M, H, G, D] = [2, 5, 7, 4, 2, 8];
 
-/** Calls with plans that fuse small attentions on the CPU too. */
+/** Calls with plans that fuse small attentions too. */
 async function fused<T>(run: () => Promise<T>): Promise<T> {
-  const { leastOnCpu } = attentionOptions;
-  attentionOptions.leastOnCpu = 0;
-  try {
-    return await run();
-  } finally {
-    attentionOptions.leastOnCpu = leastOnCpu;
-  }
+  using _all = fuseAll();
+  return await run();
 }
 
 type Loss = (inputs: tf.Tensor[]) => tf.Tensor;
@@ -155,7 +151,7 @@ testOnDevices(
 
 testOnGpu("the gradient of attention never has all scores in memory", async () => {
   assert(await tf.setBackend("webgpu"));
-  const heads = 4, length = 1024, depth = 8;
+  const heads = 4, length = 2048, depth = 8;
   const f = tf.function((x: tf.Tensor) =>
     tf.grad((x: tf.Tensor) =>
       tf.sum(tf.square(tf.scaledDotProductAttention(x, x, x, { scale: 1, softcap: 3 })))
@@ -171,6 +167,28 @@ testOnGpu("the gradient of attention never has all scores in memory", async () =
   const scores = 4 * heads * length * length;
   assert(grown < scores / 4, `${grown} bytes, one matrix of scores has ${scores}`);
   assert(dispatches <= 12, `${dispatches} dispatches`);
+  await tf.setBackend("cpu");
+});
+
+testOnGpu("gradients of attention store scores of a middle size only", async () => {
+  assert(await tf.setBackend("webgpu"));
+  const { storedInGradients } = attentionOptions;
+  const dispatches = async (length: number): Promise<number> => {
+    using _scope = tf.scope();
+    const f = tf.function((x: tf.Tensor) =>
+      tf.grad((x: tf.Tensor) => tf.sum(tf.square(tf.scaledDotProductAttention(x, x, x))))(x)
+    );
+    const x = tf.randomNormal([1, length, 1, 4]);
+    await f(x).data();
+    return (await tf.profile(async () => void await f(x).data())).dispatches;
+  };
+  attentionOptions.storedInGradients = [8 * 8, 32 * 32];
+  try {
+    assert(await dispatches(8) < await dispatches(9));
+    assert(await dispatches(31) > await dispatches(32));
+  } finally {
+    attentionOptions.storedInGradients = storedInGradients;
+  }
   await tf.setBackend("cpu");
 });
 

@@ -1,13 +1,13 @@
 /** Gradients of attention of float16, written out: one op backwards in plans, computed in float32 and rounded once. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
-import { attentionOptions } from "../../src/engine/graph/passes/attention.ts";
 import type { WebGpuDevice } from "../../src/engine/devices/webgpu/webgpu_device.ts";
 import { gpuDevice } from "../../src/engine/runtime/devices/devices.ts";
 import { pipelineOptions } from "../../src/engine/graph/passes/pipeline.ts";
 import { testOnDevices, testOnGpu } from "../devices.ts";
 import { optimized } from "../graph/graph_text.ts";
 import { noise } from "../ops/values.ts";
+import { fuseAll } from "./fused.ts";
 
 const [B, H, N, M, D] = [2, 3, 5, 7, 8];
 const QKV = [[B, H, N, D], [B, H, M, D], [B, H, M, D]];
@@ -137,12 +137,11 @@ const CASES: Readonly<Record<string, Case>> = {
 
 /** Makes one op of attentions of any size, in plans that are verified. */
 function always(): Disposable {
-  const { leastOnCpu } = attentionOptions, { verify } = pipelineOptions;
-  attentionOptions.leastOnCpu = 0;
+  const all = fuseAll(), { verify } = pipelineOptions;
   pipelineOptions.verify = true;
   return {
     [Symbol.dispose]: () => {
-      attentionOptions.leastOnCpu = leastOnCpu;
+      all[Symbol.dispose]();
       pipelineOptions.verify = verify;
     },
   };
@@ -269,7 +268,7 @@ testOnGpu(
       const { f16 } = (gpuDevice() as WebGpuDevice).profile;
       assert(dispatches <= (f16 ? 12 : 21), `${name}: ${dispatches}`);
     }
-    using _scope = tf.scope();
+    using _scope = tf.scope(), _all = always();
     const own = { ...CASES["a scale"], shapes: tall }, [q, k, v, m] = inputsOf(own);
     const f = tf.function(withGradients(own, factorsOf(own)));
     await q.data();

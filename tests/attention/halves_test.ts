@@ -1,10 +1,10 @@
 /** Attention of float16, as exporters write it: plans compute it in float32 as one op, and round the result once. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
-import { attentionOptions } from "../../src/engine/graph/passes/attention.ts";
 import { optimized } from "../graph/graph_text.ts";
 import { testOnDevices } from "../devices.ts";
 import { noise } from "../ops/values.ts";
+import { fuseAll } from "./fused.ts";
 
 type Attend = (q: tf.Tensor, k: tf.Tensor, v: tf.Tensor, mask: tf.Tensor) => tf.Tensor;
 
@@ -52,10 +52,8 @@ for (const [what, attend] of Object.entries(FORMS)) {
       (_, i) => i % 6 <= Math.floor(i / 6) ? 0 : -1e4,
     );
     const mask = half(tf.tensor(hidden, [6, 6])), f = tf.function(attend);
-    const { leastOnCpu } = attentionOptions;
-    attentionOptions.leastOnCpu = 0;
+    using _all = fuseAll();
     const found = f(q, k, v, mask);
-    attentionOptions.leastOnCpu = leastOnCpu;
     assertEquals(found.dtype, "float16");
     const wanted = attend(wide(q), wide(k), wide(v), wide(mask));
     const wrong = await tf.max(tf.abs(tf.sub(wide(found), wide(wanted)))).item();

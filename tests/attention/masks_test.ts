@@ -1,8 +1,8 @@
 /** Attention with masks, groups and windows, beside JAX: `make_jax_attention.py` writes what it makes. */
 import * as tf from "@weft/weft";
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
-import { attentionOptions } from "../../src/engine/graph/passes/attention.ts";
 import { testOnDevices } from "../devices.ts";
+import { fuseAll } from "./fused.ts";
 import JAX from "./jax_attention.json" with { type: "json" };
 
 type Inputs = readonly [tf.Tensor, tf.Tensor, tf.Tensor];
@@ -23,15 +23,10 @@ function near(found: tf.Tensor, wanted: unknown, text: string, limit = 2e-5): vo
   );
 }
 
-/** Runs with plans that fuse small attentions on the CPU too. */
+/** Runs with plans that fuse small attentions too. */
 function fused<T>(run: () => T): T {
-  const { leastOnCpu } = attentionOptions;
-  attentionOptions.leastOnCpu = 0;
-  try {
-    return run();
-  } finally {
-    attentionOptions.leastOnCpu = leastOnCpu;
-  }
+  using _all = fuseAll();
+  return run();
 }
 
 for (const [name, { inputs, options, output, grads }] of Object.entries(JAX)) {

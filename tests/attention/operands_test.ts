@@ -1,10 +1,10 @@
 /** Attentions whose operands, masks and readers are of an odd kind: where plans make one op of them, and that results are those of eager calls. */
 import * as tf from "@weft/weft";
 import { assertAlmostEquals, assertEquals } from "@std/assert";
-import { attentionOptions } from "../../src/engine/graph/passes/attention.ts";
 import { testOnDevices } from "../devices.ts";
 import { optimized } from "../graph/graph_text.ts";
 import { noise } from "../ops/values.ts";
+import { fuseAll } from "./fused.ts";
 
 interface Case {
   readonly shapes: readonly (readonly number[])[];
@@ -156,18 +156,13 @@ for (const [name, { shapes, ops, whole = 0, build }] of Object.entries(CASES)) {
   });
   testOnDevices(`attention of ${name} is that of eager calls`, async () => {
     const inputs = shapes.map((shape, i) => tf.tensor(noise("float32", [...shape], i + 1)));
-    const { leastOnCpu } = attentionOptions;
-    attentionOptions.leastOnCpu = 0;
-    try {
-      const all = (...x: tf.Tensor[]): tf.Tensor[] => [build(...x)].flat();
-      const f = tf.function(all), have = f(...inputs), want = all(...inputs);
-      for (const [i, y] of have.entries()) {
-        const [a, b] = [await y.data(), await want[i]!.data()] as Float32Array[];
-        assertEquals(a!.length, b!.length);
-        a!.forEach((v, k) => assertAlmostEquals(v, b![k]!, 1e-4, `result ${i}, element ${k}`));
-      }
-    } finally {
-      attentionOptions.leastOnCpu = leastOnCpu;
+    using _all = fuseAll();
+    const all = (...x: tf.Tensor[]): tf.Tensor[] => [build(...x)].flat();
+    const f = tf.function(all), have = f(...inputs), want = all(...inputs);
+    for (const [i, y] of have.entries()) {
+      const [a, b] = [await y.data(), await want[i]!.data()] as Float32Array[];
+      assertEquals(a!.length, b!.length);
+      a!.forEach((v, k) => assertAlmostEquals(v, b![k]!, 1e-4, `result ${i}, element ${k}`));
     }
   });
 }

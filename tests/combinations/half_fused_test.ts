@@ -2,9 +2,9 @@
 
 import { assertEquals } from "@std/assert";
 import * as tf from "@weft/weft";
-import { attentionOptions } from "../../src/engine/graph/passes/attention.ts";
 import { testOnDevices } from "../devices.ts";
 import { optimized } from "../graph/graph_text.ts";
+import { fuseAll } from "../attention/fused.ts";
 
 type T = tf.Tensor;
 type Build = (q: T, k: T, v: T) => T[];
@@ -54,7 +54,7 @@ async function near(have: readonly T[], want: readonly T[], what: string): Promi
 for (const [name, build] of Object.entries(PROGRAMS)) {
   testOnDevices(`${name} are eager's when compiled`, async () => {
     using _scope = tf.scope();
-    using _attention = always();
+    using _attention = fuseAll();
     const xs = inputs(), want = build(...xs);
     await near(tf.function(build)(...xs), want, "function");
     // The same with each result alone.
@@ -64,17 +64,10 @@ for (const [name, build] of Object.entries(PROGRAMS)) {
   });
 }
 
-/** Makes one op of attentions of any size. */
-function always(): Disposable {
-  const { leastOnCpu } = attentionOptions;
-  attentionOptions.leastOnCpu = 0;
-  return { [Symbol.dispose]: () => void (attentionOptions.leastOnCpu = leastOnCpu) };
-}
-
 testOnDevices(
   "gradients of an attention whose weights are fed are those of the fed ones",
   async () => {
-    using _attention = always();
+    using _attention = fuseAll();
     using _scope = tf.scope();
     const [q, k, v] = inputs(), fed = tf.softmax(tf.mul(tf.matMul(k, q, false, true), 2));
     const graph = new tf.Graph();

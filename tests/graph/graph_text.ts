@@ -8,25 +8,24 @@ import {
   pipelineOptions,
   runPasses,
 } from "../../src/engine/graph/passes/pipeline.ts";
-import { attentionOptions } from "../../src/engine/graph/passes/attention.ts";
 import type { PassTarget } from "../../src/engine/graph/passes/pointwise_nodes.ts";
 import { irText } from "../../src/engine/graph/passes/verify.ts";
 import { foldOrdinary } from "../../src/engine/runtime/plan/folder.ts";
 import type { SymbolicTensor } from "../../src/engine/graph/operation.ts";
+import { fuseAll } from "../attention/fused.ts";
 
 /** All passes. */
 export const PASS_NAMES = Object.keys(PASSES) as PassName[];
 
 /** Calls `fn` with these passes on and the graph verified after each. */
 export function withPasses<R>(passes: readonly PassName[], fn: () => R): R {
-  const before = { ...pipelineOptions }, { leastOnCpu } = attentionOptions;
-  attentionOptions.leastOnCpu = 0;
+  const before = { ...pipelineOptions };
+  using _all = fuseAll();
   Object.assign(pipelineOptions, { passes: { CPU: passes, GPU: passes }, verify: true });
   try {
     return fn();
   } finally {
     Object.assign(pipelineOptions, before);
-    attentionOptions.leastOnCpu = leastOnCpu;
   }
 }
 

@@ -24,16 +24,25 @@ export const attentionOptions: {
    * what is between them.
    */
   leastOnCpu: number;
-} = { leastOnCpu: 1 << 22 };
+  /**
+   * A GPU stores scores for their gradient where they have more elements than the first and fewer than the second: fewer cost less than
+   * the dispatches of separate products, more take too much memory. Between them separate products take half as long as the kernels that
+   * compute scores again (`bench` row `attention_gradient_512` on a software adapter).
+   */
+  storedInGradients: readonly [number, number];
+} = { leastOnCpu: 1 << 22, storedInGradients: [1 << 16, 1 << 24] };
 
 /** Returns the graph with attention ops in place of their parts. */
 export function fuseAttention(ir: IrGraph, target: PassTarget): IrGraph {
   if (!isLoaded(ATTENTION)) return ir;
   const { readers, held } = usesOf(ir);
+  const { leastOnCpu, storedInGradients: [few, many] } = attentionOptions;
   const isWorth = (scores: number): boolean =>
-    scores > 0 && (target === "GPU" || scores >= attentionOptions.leastOnCpu);
+    scores > 0 && (target === "GPU" || scores >= leastOnCpu);
+  const isWorthBack = (scores: number): boolean =>
+    isWorth(scores) && (target === "CPU" || scores <= few || scores >= many);
   const separate = new SeparateJoins();
-  const joins: Joined[] = fuseGradients(ir, { target, isWorth, separate });
+  const joins: Joined[] = fuseGradients(ir, { target, isWorth: isWorthBack, separate });
   const taken = new Set(joins.flatMap(({ members }) => [...members]));
   const isInner = (node: IrNode, members: ReadonlySet<IrNode>): boolean =>
     !taken.has(node) && !held.has(node) && readers.get(node)!.every((r) => members.has(r));
