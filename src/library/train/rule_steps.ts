@@ -146,11 +146,11 @@ export class RuleSteps {
     const read = (v: Variable): Tensor => rows ? rowsOf(v, rows) : v.readValue();
     const isOneOp = this.#stages.length === 1 && slots.length === 0;
     const dtype = isOneOp ? of.dtype : stateDType(of.dtype);
-    const before = cast(read(of), dtype);
+    const before = inDType(read(of), dtype);
     return {
       ...{ of, before, variable: before },
-      shares: rows && this.#segments.length > 1 ? cast(sharesOfRows(rows), dtype) : null,
-      update: cast(rows ? gradientOfRows(rows) : dense(gradient, of.shape), dtype),
+      shares: rows && this.#segments.length > 1 ? inDType(sharesOfRows(rows), dtype) : null,
+      update: inDType(rows ? gradientOfRows(rows) : dense(gradient, of.shape), dtype),
       slots: slots.map(read),
       scalars: scalars(dtype),
       changed: new Set(),
@@ -165,6 +165,11 @@ export class RuleSteps {
     const changed = one.slots.flatMap((slot, k) =>
       item.changed.has(k) ? [write(slot, item.slots[k])] : []
     );
-    return [write(one.of, cast(item.variable, one.of.dtype)), ...changed];
+    return [write(one.of, inDType(item.variable, one.of.dtype)), ...changed];
   }
+}
+
+/** Casts; unlike `cast` it makes no handle where the dtype is that already, since a step disposes none by itself. */
+function inDType(x: Tensor, dtype: DType): Tensor {
+  return x.dtype === dtype ? x : cast(x, dtype);
 }

@@ -196,13 +196,13 @@ function take(
 ): void {
   if (update) item.update = update;
   if (variable) item.variable = variable;
-  const places = stages.flatMap(({ slots: [from, to] }) =>
-    Array.from({ length: to - from }, (_, k) => from + k)
-  );
-  slots.forEach((slot, k) => {
-    item.slots[places[k]] = slot;
-    item.changed.add(places[k]);
-  });
+  let k = 0;
+  for (const { slots: [from, to] } of stages) {
+    for (let place = from; place < to && k < slots.length; place++) {
+      item.slots[place] = slots[k++];
+      item.changed.add(place);
+    }
+  }
 }
 
 function runParts(stages: readonly PlacedStage[], item: StageItem): void {
