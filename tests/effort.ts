@@ -3,6 +3,12 @@
  * of the exhaustive ones, `deno task test --thorough` tries all. CI does so for a tenth of these tests a day.
  */
 
+/**
+ * Number of the day in runs of all tests, where parts of the slowest lists take turns; null where files are named, or under a bare
+ * `deno test`: these try every item.
+ */
+const DAY: number | null = Number(Deno.env.get("WEFT_TEST_DAY") ?? NaN) || null;
+
 /** True to try all cases. */
 export const THOROUGH: boolean = Deno.env.get("WEFT_TEST_EFFORT") === "thorough";
 
@@ -15,6 +21,19 @@ export function effort(usual: number, thorough: number): number {
 export function some<T>(items: readonly T[], usual: number): readonly T[] {
   if (THOROUGH || items.length <= usual) return items;
   return Array.from({ length: usual }, (_, i) => items[Math.floor(i * items.length / usual)]!);
+}
+
+/**
+ * True where an item, by its place in a list, belongs to the part of the day. Parts take turns every second day, so that each of them meets
+ * both halves of the tests that want an adapter (tools/structure/test_days.ts): with at most ten parts, twenty days see all.
+ */
+export function isOfTheDay(place: number, parts: number, day: number | null = DAY): boolean {
+  return THOROUGH || day === null || place % parts === Math.floor(day / 2) % parts;
+}
+
+/** One of some parts of a list, by {@linkcode isOfTheDay}. */
+export function ofTheDay<T>(items: readonly T[], parts: number): readonly T[] {
+  return items.filter((_, i) => isOfTheDay(i, parts));
 }
 
 /** Takes one of a list's items as a rule, another each time, so that all have their turn over many calls; else all of them. */

@@ -8,6 +8,7 @@ import { generate as generateModules } from "../tools/modules.ts";
 import { documentsOf, importersOf } from "../tools/dev/nearest.ts";
 import { generate } from "../tools/shaders.ts";
 import { list } from "../tools/files.ts";
+import { isOfTheDay, THOROUGH as THOROUGH_EFFORT } from "./effort.ts";
 import { testsOfDay, THOROUGH } from "../tools/structure/test_days.ts";
 import { groupTests } from "../tools/structure/test_groups.ts";
 import { TestOutput } from "../tools/test_output.ts";
@@ -197,6 +198,18 @@ Deno.test("groupTests() takes each file of tests once, and at most ten of a fold
     assertEquals([folders.size, files.length <= 10], [1, true], name);
   }
   assertEquals(alone.includes("tests/display/display_test.ts"), true);
+});
+
+Deno.test("isOfTheDay() gives each place both of two days within twenty, and every day where no day is told", () => {
+  for (const parts of [2, 3, 10]) {
+    for (let place = 0; place < 12; place++) {
+      const days = Array.from({ length: 20 }, (_, i) => 20_001 + i)
+        .filter((day) => isOfTheDay(place, parts, day));
+      assertEquals(new Set(days.map((day) => day % 2)), new Set([0, 1]), `${place} of ${parts}`);
+      assert(THOROUGH_EFFORT || days.length <= 20 / parts + 2, `${place} of ${parts}: ${days}`);
+      assert(isOfTheDay(place, parts, null));
+    }
+  }
 });
 
 Deno.test("testsOfDay() takes each file once a day, and each test of an adapter on one of two days", () => {

@@ -19,7 +19,7 @@ import { chooseImports, type ImportSource } from "./jsr.ts";
 interface Step {
   readonly name: string;
   readonly args: readonly string[];
-  /** True where another step has it too: it runs only when it is named. */
+  /** True where another step or task has it too: it runs only when it is named. */
   readonly isPart?: boolean;
 }
 
@@ -30,6 +30,9 @@ const FOLDERS = ["src", "tests", "tools", "examples", "bench", EXAMPLES];
 const ARCHITECTURE = "tests/architecture_test.ts";
 const LIMITS = "tests/limits_test.ts";
 const DOCUMENTS = "tests/documents/";
+
+/** TensorFlow.js's own tests, which CI runs beside these steps. */
+const CONFORMANCE = ["run", "-A", "tools/run.ts", "tests/tfjs/conformance/main.ts"];
 
 function allSteps(imports: ImportSource): Step[] {
   const testing = ["test", "-A", "--no-check", ...imports.args];
@@ -50,6 +53,12 @@ function allSteps(imports: ImportSource): Step[] {
     { name: "architecture", args: [...testing, ARCHITECTURE] },
     { name: "limits", args: [...testing, LIMITS] },
     { name: "docs", args: [...testing, DOCUMENTS], isPart: true },
+    { name: "conformance", args: [...CONFORMANCE], isPart: true },
+    {
+      name: "backend",
+      args: [...CONFORMANCE, "--subject", "backend", "--device", "cpu"],
+      isPart: true,
+    },
     { name: "test", args: ["run", "-A", "tools/test.ts"] },
     { name: "doc-test", args: ["run", "-A", "tools/doc_test.ts"] },
     {

@@ -7,7 +7,8 @@
  * JSR cannot be reached the assertions come from tests/npm_only, where there is no WebGPU adapter a
  * software one is installed if the system lets us, and what then still cannot run is listed.
  *
- * Where no files are named, those of a folder run in groups (structure/test_groups.ts). What several files build stands in
+ * Where no files are named, those of a folder run in groups (structure/test_groups.ts), and parts of the slowest lists take turns by
+ * days (tests/effort.ts): `WEFT_TEST_DAY` chooses another day. What several files build stands in
  * one folder, `WEFT_TEST_BUILT` (see tests/built.ts).
  * Tests see `WEFT_TEST_WEBGPU=1` or `0` and name the half that needs an adapter "… [webgpu]".
  * `WEFT_REQUIRE_WEBGPU=1` makes it an error that there is no adapter.
@@ -36,6 +37,9 @@ const TEST_FLAGS = ["test", "--allow-all", "--no-check", "--v8-flags=--min-semi-
 /** Files that run at a time, where there are so many processors: each has WebGPU devices and threads of its own. */
 const MOST_JOBS = 4;
 
+/** Files that run at a time beyond the number of processors: tests wait for pages, processes and readbacks, a fifth of the time. */
+const MORE_JOBS = 1;
+
 const DAY_MS = 86_400_000;
 
 /** A run of `deno test`. */
@@ -47,6 +51,8 @@ interface Run {
   readonly isThorough: boolean;
   readonly isSerial: boolean;
   readonly onSwiftShader: boolean;
+  /** Number of the day by which tests take turns, null where the arguments name the files: these run whole. */
+  readonly day: number | null;
 }
 
 async function main(given: string[]): Promise<number> {
@@ -69,10 +75,11 @@ function runsOf(given: readonly string[]): Run[] {
     isThorough: given.includes("--thorough"),
     isSerial: given.includes("--serial"),
     onSwiftShader: given.includes("--swiftshader"),
+    day: tests === null ? null : today(),
   };
   if (!given.includes("--day")) return [run];
-  if (tests === null) throw new Error("--day runs the files of the day: name no files");
-  const day = testsOfDay(Math.floor(Date.now() / DAY_MS));
+  if (run.day === null) throw new Error("--day runs the files of the day: name no files");
+  const day = testsOfDay(run.day);
   // SwiftShader comes last: a process keeps the adapter that it once chose.
   return [
     { ...run, tests: day.usual, args: [...args, `--filter=${day.filter}`] },
@@ -81,9 +88,18 @@ function runsOf(given: readonly string[]): Run[] {
   ];
 }
 
+/** Returns the number of the day: that of `WEFT_TEST_DAY`, so that a day's run can be had again, or of the clock. */
+function today(): number {
+  const day = Deno.env.get("WEFT_TEST_DAY") ?? String(Math.floor(Date.now() / DAY_MS));
+  if (!/^\d+$/.test(day)) {
+    throw new Error(`Cannot use WEFT_TEST_DAY "${day}": wanted a number of days`);
+  }
+  return Number(day);
+}
+
 /** Runs tests; what several of them build stands in the folder `built`. */
 async function runTests(
-  { args, tests, isThorough, isSerial, onSwiftShader }: Run,
+  { args, tests, isThorough, isSerial, onSwiftShader, day }: Run,
   built: string,
 ): Promise<number> {
   if (onSwiftShader) chooseSwiftShader();
@@ -91,6 +107,7 @@ async function runTests(
   const imports = await chooseImports();
   console.log(`WebGPU: ${adapter ? describeAdapter(adapter) : "no adapter"}`);
   console.log(`Imports: ${imports.description}`);
+  if (day !== null) console.log(`Turns: those of WEFT_TEST_DAY=${day}`);
 
   const command = new Deno.Command(Deno.execPath(), {
     args: [
@@ -98,14 +115,15 @@ async function runTests(
       ...isSerial ? [] : ["--parallel"],
       ...imports.args,
       ...args,
-      ...tests === null ? [] : await writeTestGroups(tests, built),
+      ...tests === null ? [] : await writeTestGroups(tests, built, isThorough ? 2 : undefined),
     ],
     env: {
       WEFT_TEST_BUILT: built,
       WEFT_TEST_WEBGPU: adapter ? "1" : "0",
       ...(isThorough ? { WEFT_TEST_EFFORT: "thorough" } : {}),
+      ...(day === null ? {} : { WEFT_TEST_DAY: String(day) }),
       DENO_JOBS: Deno.env.get("DENO_JOBS") ??
-        String(Math.min(MOST_JOBS, navigator.hardwareConcurrency)),
+        String(Math.min(MOST_JOBS, navigator.hardwareConcurrency + MORE_JOBS)),
       // Each pass over a graph is checked.
       WEFT_DEBUG: "verify",
       // Mesa's software adapter compiles kernels of tests for longer than they run: without LLVM's passes they take 30 % less.

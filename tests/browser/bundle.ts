@@ -3,7 +3,7 @@
 import { capture } from "../../tools/command.ts";
 import { list, read, ROOT } from "../../tools/files.ts";
 import { NPM_ONLY_IMPORT_MAP } from "../../tools/jsr.ts";
-import { THOROUGH } from "../effort.ts";
+import { ofTheDay, THOROUGH } from "../effort.ts";
 import { EXCLUDED, NUMBERS, PLATFORM } from "./excluded.ts";
 
 /** Code for another platform, each an ECMAScript module. */
@@ -26,16 +26,17 @@ const ALL_PAGES = Deno.env.get("WEFT_ALL_PAGES") === "1";
 
 /**
  * The test files to run elsewhere: of those that can those with one of some words in their paths, else those that look at what
- * platforms do differently, the numbers of kernels only where all is to be tried.
+ * platforms do differently, a third of them on a day, and the numbers of kernels only where all is to be tried.
  */
 export function portableTests(words?: readonly string[]): string[] {
   const isAll = ALL_PAGES || THOROUGH, starts = Object.keys(ALL_PAGES ? { "": "" } : PLATFORM);
-  return list("tests", "_test.ts").filter((file) =>
+  const files = list("tests", "_test.ts").filter((file) =>
     (words?.some((word) => file.includes(word)) ??
       (starts.some((start) => file.startsWith(start)) && (isAll || !NUMBERS.includes(file)))) &&
     !Object.keys(EXCLUDED).some((start) => file.startsWith(start)) &&
     !DENO_ONLY.test(read(file))
   );
+  return words === undefined ? [...ofTheDay(files, 3)] : files;
 }
 
 /** Those of some test files that look at what is in memory and in caches, and so must run alone. */

@@ -5,6 +5,7 @@
 import { assertEquals } from "@std/assert";
 import { findNode } from "../../tools/node.ts";
 import { HAS_WEBGPU } from "../devices.ts";
+import { ofTheDay } from "../effort.ts";
 import { differences } from "./differences.ts";
 import { install, type Installed } from "./packages/installed.ts";
 
@@ -50,23 +51,26 @@ function run(
 /** Programs for a GPU, whose shaders take their time where it is emulated. */
 const ON_GPU = ["feature-extraction", "text-generation-llama"];
 
-for (const name of Object.keys(PROGRAMS)) {
+/** Programs and the ways to run them. */
+const RUNS = Object.keys(PROGRAMS).flatMap((name) => [
+  { name, where: "Deno", device: "cpu" },
+  { name, where: "Node", device: "cpu" },
+  { name, where: "Deno", device: "webgpu" },
+]);
+
+for (const { name, where, device } of ofTheDay(RUNS, 2)) {
   const isTransformers = name.startsWith("transformers");
-  for (
-    const [where, device] of [["Deno", "cpu"], ["Node", "cpu"], ["Deno", "webgpu"]] as const
-  ) {
-    const onGpu = device === "webgpu";
-    Deno.test({
-      name: `${name} in ${where} over Weft tells the same [${device}]`,
-      ignore: where === "Node" && node === null || onGpu && (!HAS_WEBGPU || !isTransformers),
-      async fn() {
-        const some = onGpu ? ON_GPU : [], wanted = expected[name] as Told;
-        // Outside of pages transformers.js 3 knows a GPU by this name alone.
-        const asked = onGpu && name.endsWith(" 3") ? "cuda" : device;
-        const told = await run(installed, name, where === "Deno" ? "deno" : node!, asked, ...some);
-        const compared = onGpu ? Object.fromEntries(some.map((n) => [n, wanted[n]])) : wanted;
-        assertEquals(differences(told, compared, name), []);
-      },
-    });
-  }
+  const onGpu = device === "webgpu";
+  Deno.test({
+    name: `${name} in ${where} over Weft tells the same [${device}]`,
+    ignore: where === "Node" && node === null || onGpu && (!HAS_WEBGPU || !isTransformers),
+    async fn() {
+      const some = onGpu ? ON_GPU : [], wanted = expected[name] as Told;
+      // Outside of pages transformers.js 3 knows a GPU by this name alone.
+      const asked = onGpu && name.endsWith(" 3") ? "cuda" : device;
+      const told = await run(installed, name, where === "Deno" ? "deno" : node!, asked, ...some);
+      const compared = onGpu ? Object.fromEntries(some.map((n) => [n, wanted[n]])) : wanted;
+      assertEquals(differences(told, compared, name), []);
+    },
+  });
 }

@@ -10,6 +10,7 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from "p
 import { findChromium, pathOf } from "../../tools/browser.ts";
 import { buildSite, serveSite } from "../../tools/site.ts";
 import { builtOnce } from "../built.ts";
+import { isOfTheDay } from "../effort.ts";
 
 const found = await findChromium();
 const ignore = found === null && Deno.env.get("WEFT_REQUIRE_WEBGPU") !== "1";
@@ -45,12 +46,16 @@ if (!ignore) {
   });
 }
 
+/** Tests of pages that want no adapter: half of them run on a day, as of those that want one. */
+let count = 0;
+
 /** Tests a page; it must write no error to its console. The browser is a process that all tests share. */
 export function test(
   name: string,
   fn: (page: Page) => Promise<unknown>,
   options: BrowserContextOptions = {},
 ): void {
+  if (!name.endsWith("[webgpu]") && !isOfTheDay(count++, 2)) return;
   const run = async (): Promise<void> => {
     const context = await browser.newContext(options);
     context.setDefaultTimeout(TIMEOUT_MS);

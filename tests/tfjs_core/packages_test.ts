@@ -4,6 +4,7 @@
 import { assert } from "@std/assert";
 import { stop } from "esbuild";
 import { testOnDevices } from "../devices.ts";
+import { ofTheDay } from "../effort.ts";
 import type { Any } from "../script/helpers.ts";
 import { toFileUrl } from "../../tools/paths.ts";
 import { bundlePackages, theirCore } from "../../tools/tfjs_packages.ts";
@@ -40,7 +41,8 @@ function askTheirs(name: string): Promise<number[]> {
   });
 }
 
-for (const name of Object.keys(PACKAGES)) {
+// TensorFlow.js computes on one thread in plain loops: a third of the packages has its turn on a day.
+for (const name of ofTheDay(Object.keys(PACKAGES), 3)) {
   let wanted: Promise<number[]> | undefined;
   testOnDevices(`${name} tells over Weft what it tells over TensorFlow.js`, async () => {
     const expected = await (wanted ??= askTheirs(name)), found = await ask(ours, name);

@@ -1,6 +1,7 @@
 /**
  * Turns of the days in CI's tests. Each day runs every test of the CPU and half of those that need an adapter; a tenth of the tests with
- * random or exhaustive cases tries all of them, and a tenth of the folders meets SwiftShader instead of Mesa's adapter. Twenty days see all.
+ * random or exhaustive cases tries all of them, and a tenth of the folders meets SwiftShader instead of Mesa's adapter. Parts of the slowest
+ * lists take turns besides (`ofTheDay` of tests/effort.ts). Twenty days see all.
  *
  * @module
  */

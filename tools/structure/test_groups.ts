@@ -20,8 +20,11 @@ export interface TestGroup {
   readonly files: readonly string[];
 }
 
-/** Groups files of tests by the folder that they stand in. */
-export function groupTests(tests: readonly string[]): { groups: TestGroup[]; alone: string[] } {
+/** Groups files of tests by the folder that they stand in, at most so many together. */
+export function groupTests(
+  tests: readonly string[],
+  most = MOST,
+): { groups: TestGroup[]; alone: string[] } {
   const alone: string[] = [];
   const byFolder = new Map<string, string[]>();
   for (const file of tests) {
@@ -31,7 +34,7 @@ export function groupTests(tests: readonly string[]): { groups: TestGroup[]; alo
   }
   const groups: TestGroup[] = [];
   for (const [of, files] of byFolder) {
-    const count = Math.ceil(files.length / MOST), each = Math.ceil(files.length / count);
+    const count = Math.ceil(files.length / most), each = Math.ceil(files.length / count);
     for (let i = 0; i < count; i++) {
       groups.push({ name: `${of}_${i + 1}_test.ts`, files: files.slice(i * each, (i + 1) * each) });
     }
@@ -43,8 +46,9 @@ export function groupTests(tests: readonly string[]): { groups: TestGroup[]; alo
 export async function writeTestGroups(
   tests: readonly string[],
   into: string,
+  most?: number,
 ): Promise<string[]> {
-  const { groups, alone } = groupTests(tests);
+  const { groups, alone } = groupTests(tests, most);
   for (const { name, files } of groups) {
     const text = files.map((file) => `import ${JSON.stringify(new URL(file, ROOT).href)};\n`);
     await Deno.writeTextFile(`${into}/${name}`, text.join(""));
