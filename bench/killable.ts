@@ -74,6 +74,10 @@ export class Killable {
     if (!await this.#life.ready) throw new Error("A process ended before it was ready");
   }
 
+  signal(name: Deno.Signal): void {
+    this.#life.child.kill(name);
+  }
+
   async kill(): Promise<void> {
     this.readySince = null;
     try {

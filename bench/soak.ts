@@ -3,7 +3,7 @@
 //   deno task bench soak faults [--runs 20] [--elements 100000] [--batch 20] [--workers 3] [--kill-ms 1000] [--tensorflow] [--log FOLDER]
 //   deno task bench soak training [--minutes 30] [--workers 2] [--kill-ms 5000]
 //   deno task bench soak parallel [--steps 400] [--rounds 1]
-//   deno task bench soak hostile [--minutes 30] [--phase-seconds 20]
+//   deno task bench soak hostile [--minutes 30] [--phase-seconds 20] [--only serve|server|data] [--attack TEXT]
 //
 // `faults` reads an epoch whose elements each come from one worker, kills a worker with SIGKILL every --kill-ms and starts it anew: the
 // epoch must end, and no element may come twice. With --log each run leaves a file of what was killed and read, and each worker one of
@@ -36,6 +36,8 @@ const { values: options, positionals: [command = ""] } = parseArgs({
     steps: { type: "string", default: "400" },
     rounds: { type: "string", default: "1" },
     "phase-seconds": { type: "string", default: "20" },
+    only: { type: "string", default: "" },
+    attack: { type: "string", default: "" },
     workers: { type: "string" },
     "kill-ms": { type: "string" },
     tensorflow: { type: "boolean", default: false },
@@ -292,7 +294,12 @@ const COMMANDS: Readonly<Record<string, () => Promise<number | void>>> = {
   training,
   parallel: () => parallel({ steps: Number(options.steps), rounds: Number(options.rounds) }),
   hostile: () =>
-    hostile({ minutes: Number(options.minutes), phaseMs: 1000 * Number(options["phase-seconds"]) }),
+    hostile({
+      minutes: Number(options.minutes),
+      phaseMs: 1000 * Number(options["phase-seconds"]),
+      only: options.only,
+      attack: options.attack,
+    }),
   worker,
   dispatcher,
 };

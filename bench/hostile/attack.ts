@@ -1,6 +1,6 @@
 // What hostile clients share: the servers, and sockets that send bytes and take their time.
 
-/** Ports of the servers on this machine. */
+/** Ports of the servers on this machine; those that are not there get no attacks. */
 export interface Targets {
   /** The command `serve`, with the models `mlp` and `loop`. */
   readonly serve: number;

@@ -3,14 +3,17 @@
 
 import type { Attack, Targets } from "./attack.ts";
 import { isHostile, leftOfPhase } from "./phases.ts";
-import { GRAPHS } from "./graphs.ts";
-import { FRAMES } from "./frames.ts";
-import { REQUESTS } from "./requests.ts";
+import { attacksOn } from "./attacks.ts";
 
 /** Milliseconds between two attacks of a kind, half of them at least: they do not come all at once. */
 const PAUSE_MS = 5000;
 
-const [targets, start, phaseMs] = JSON.parse(Deno.args[0]!) as [Targets, number, number];
+const [targets, start, phaseMs, text] = JSON.parse(Deno.args[0]!) as [
+  Targets,
+  number,
+  number,
+  string,
+];
 const phases = { start, phaseMs };
 const counts: Record<string, number> = {};
 
@@ -30,7 +33,5 @@ async function repeat(name: string, attack: Attack): Promise<never> {
 setInterval(() => console.log(JSON.stringify(counts)), 5000);
 console.log("{}");
 await Promise.all(
-  Object.entries({ ...REQUESTS, ...FRAMES, ...GRAPHS }).map(([name, attack]) =>
-    repeat(name, attack)
-  ),
+  attacksOn(Object.keys(targets), text).map(([name, attack]) => repeat(name, attack)),
 );

@@ -27,7 +27,7 @@ const nodes = (
 ): Graph => ({
   node: node.map(([name, op, ...input]) => ({ name, op, input })),
 });
-const DATASETS: readonly Graph[] = [
+const UNREADABLE: readonly Graph[] = [
   nodes(["a", "MapDataset", "b"], ["b", "MapDataset", "a"], ["r", "_Retval", "a"]),
   nodes(["r", "_Retval", "nowhere"]),
   nodes(),
@@ -42,7 +42,7 @@ const DATASETS: readonly Graph[] = [
   ),
 ];
 
-export const GRAPHS: Readonly<Record<string, Attack>> = {
+export const SESSIONS: Readonly<Record<string, Attack>> = {
   "an endless loop of a session": async ({ server }, signal) => {
     const [s, y] = session(server, endless);
     await s.run(y, { signal: AbortSignal.any([signal, AbortSignal.timeout(2000)]) }).catch(
@@ -58,10 +58,13 @@ export const GRAPHS: Readonly<Record<string, Attack>> = {
     const [s, y] = session(server, () => tf.add(tf.randomNormal([1000]), 1));
     await s.run(y);
   },
+};
+
+export const DATASETS: Readonly<Record<string, Attack>> = {
   "datasets that cannot be read": async ({ dispatcher }) => {
     const channel = grpcTransport.connect(address(dispatcher)), m = DispatcherService.method;
     try {
-      for (const graph of DATASETS) {
+      for (const graph of UNREADABLE) {
         try {
           const { datasetId } = await call(channel, m.getOrRegisterDataset, { dataset: { graph } });
           const processingModeDef = { shardingPolicy: 1 };

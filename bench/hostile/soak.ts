@@ -1,16 +1,20 @@
 // Serves honest clients while hostile ones attack: the command `serve`, a `Server`, and the data service, all at once.
 //
-//   deno task bench soak hostile [--minutes 30] [--phase-seconds 20]
+//   deno task bench soak hostile [--minutes 30] [--phase-seconds 20] [--only serve|server|data] [--attack TEXT]
 //
-// Every second phase is hostile: clients.ts attacks all servers in all its ways. Honest clients ask all the time, and each answer is
-// compared. The hostile clients have a lower priority, as those of other machines take no time of these cores. At the end: how long the answers took in calm and in hostile phases, and the memory of the servers, minute by minute. The
-// 99th percentile may be three times as long among hostile clients, no honest answer may be wrong or missing, and memory must stay flat.
+// Every second phase is hostile: clients.ts attacks all servers in all its ways, or in those whose names hold TEXT. Honest clients ask all
+// the time, and each answer is compared. The hostile clients have a lower priority, as those of other machines take no time of these cores.
+// At the end: how long the answers took in calm and in hostile phases, the processor's time of the servers in both, and their memory,
+// minute by minute. The 99th percentile may be three times as long among hostile clients, no honest answer may be wrong or missing, and
+// memory must stay flat. What `serve` holds after a collection is told before the attacks and after them.
 
 import * as tf from "@weft/weft";
 import { DataServiceDispatcher, DataServiceWorker, Server } from "@weft/weft/distribute";
 import { saveModel } from "@weft/weft/tf";
 import type { Targets } from "./attack.ts";
-import { isCalm, type Phases } from "./phases.ts";
+import { attacksOn } from "./attacks.ts";
+import { growthOf, isFlat, memoryOf, processorOf } from "./memory.ts";
+import { isCalm, isHostile, type Phases } from "./phases.ts";
 import { Killable } from "../killable.ts";
 
 /** Milliseconds between two requests of an honest client. */
@@ -18,8 +22,17 @@ const THINK_MS = 20;
 /** Honest clients of each server. */
 const CLIENTS = 2;
 const MOST_TIMES = 3;
-/** Memory of the last quarter at most, in that of the second. */
-const MOST_GROWTH = 1.1;
+/** Milliseconds between two looks at the memory of a server. */
+const SAMPLE_MS = 1000;
+/** Milliseconds after which the last attacks are over. */
+const WAKE_MS = 5000;
+
+/** Servers by what `only` names. */
+const PARTS: Readonly<Record<string, readonly string[]>> = {
+  serve: ["serve"],
+  server: ["server"],
+  data: ["dispatcher", "worker"],
+};
 
 async function makeModels(folder: string): Promise<void> {
   const w = tf.variable(tf.tensor([[1, 2], [3, 4], [5, 6], [7, 8]]));
@@ -75,91 +88,145 @@ const percentile = (times: readonly number[], q: number): number => {
   return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? NaN;
 };
 
-/** Honest requests. Each throws where the answer is not the right one. */
-function honest(targets: Targets): Record<string, () => Promise<void>> {
-  const serve = `http://127.0.0.1:${targets.serve}`;
-  const graph = new tf.Graph();
-  const [x, y] = graph.asDefault(() => {
-    const x = tf.placeholder("float32", [2]);
-    return [x, tf.add(tf.mul(x, 2), 1)] as const;
-  });
-  const session = new tf.Session({ graph, target: `grpc://127.0.0.1:${targets.server}` });
-  const check = (got: unknown, wanted: unknown): void => {
-    const [a, b] = [got, wanted].map((value) => JSON.stringify(value));
-    if (a !== b) throw new Error(`got ${a}, wanted ${b}`);
-  };
-  let k = 0;
-  return {
-    async "serve: predictions"() {
-      const a = k++ % 100, body = JSON.stringify({ instances: [[a, 1, 0, 0]] });
-      const answer = await fetch(`${serve}/v1/models/mlp:predict`, { method: "POST", body });
-      check(await answer.json(), { predictions: [[a + 3, 2 * a + 4]] });
-    },
-    async "serve: health"() {
-      const answer = await fetch(`${serve}/v2/health/ready`);
-      check(await answer.json(), { ready: true });
-    },
-    async "Server: steps"() {
-      const a = k++ % 100;
-      const value = await session.run(y, { feeds: new Map([[x, Float32Array.of(a, 1)]]) });
-      check([...(value as tf.NdArray).data as Float32Array], [2 * a + 1, 3]);
-    },
+function check(got: unknown, wanted: unknown): void {
+  const [a, b] = [got, wanted].map((value) => JSON.stringify(value));
+  if (a !== b) throw new Error(`got ${a}, wanted ${b}`);
+}
+
+/** Honest requests, by the server that they go to. Each throws where the answer is not the right one. */
+const HONEST: Readonly<Record<string, (port: number) => Record<string, () => Promise<void>>>> = {
+  serve(port) {
+    const serve = `http://127.0.0.1:${port}`;
+    let k = 0;
+    return {
+      async "serve: predictions"() {
+        const a = k++ % 100, body = JSON.stringify({ instances: [[a, 1, 0, 0]] });
+        const answer = await fetch(`${serve}/v1/models/mlp:predict`, { method: "POST", body });
+        check(await answer.json(), { predictions: [[a + 3, 2 * a + 4]] });
+      },
+      async "serve: health"() {
+        const answer = await fetch(`${serve}/v2/health/ready`);
+        check(await answer.json(), { ready: true });
+      },
+    };
+  },
+  server(port) {
+    const graph = new tf.Graph();
+    const [x, y] = graph.asDefault(() => {
+      const x = tf.placeholder("float32", [2]);
+      return [x, tf.add(tf.mul(x, 2), 1)] as const;
+    });
+    const session = new tf.Session({ graph, target: `grpc://127.0.0.1:${port}` });
+    let k = 0;
+    return {
+      async "Server: steps"() {
+        const a = k++ % 100;
+        const value = await session.run(y, { feeds: new Map([[x, Float32Array.of(a, 1)]]) });
+        check([...(value as tf.NdArray).data as Float32Array], [2 * a + 1, 3]);
+      },
+    };
+  },
+  dispatcher: (port) => ({
     async "data service: epochs of 20 elements"() {
       const squares = tf.data.range(20).map((x) => tf.square(x)).distribute({
-        service: `grpc://127.0.0.1:${targets.dispatcher}`,
+        service: `grpc://127.0.0.1:${port}`,
         processingMode: "distributed_epoch",
         heartbeatMs: 100,
       });
       const got = await Array.fromAsync(squares.asNumpyIterator(), (x) => Number(x.item()));
       check(got.sort((a, b) => a - b), Array.from({ length: 20 }, (_, i) => i * i));
     },
-  };
+  }),
+};
+
+/** A process with servers, and what it has needed. */
+class Usage {
+  readonly name: string;
+  /** Means of its MiB, one for each minute. */
+  readonly mib: number[] = [];
+  most = 0;
+  /** Milliseconds of the processor in calm phases, and in hostile ones. */
+  readonly processor: [calm: number, hostile: number] = [0, 0];
+  readonly #pid: number;
+  #since: number;
+  #now: number[] = [];
+
+  constructor(name: string, pid: number) {
+    this.name = name;
+    this.#pid = pid;
+    this.#since = processorOf(pid);
+  }
+
+  look(isHostile: boolean): void {
+    const mib = memoryOf(this.#pid), processor = processorOf(this.#pid);
+    this.#now.push(mib);
+    this.most = Math.max(this.most, mib);
+    this.processor[isHostile ? 1 : 0] += processor - this.#since;
+    this.#since = processor;
+  }
+
+  /** Ends a minute. */
+  next(): void {
+    this.mib.push(this.#now.reduce((a, b) => a + b, 0) / this.#now.length);
+    this.#now = [];
+  }
 }
 
-/** MiB of a process, that the system has given it. */
-function memoryOf(pid: number): number {
-  const status = Deno.readTextFileSync(`/proc/${pid}/status`);
-  return Number(/VmRSS:\s*(\d+)/.exec(status)![1]) / 1024;
-}
-
-/** Says whether a process needs no more memory in the last quarter than in the second: what it needs at least counts. */
-function isFlat(samples: readonly number[]): boolean {
-  const quarter = Math.floor(samples.length / 4);
-  const early = Math.min(...samples.slice(quarter, 2 * quarter));
-  return Math.min(...samples.slice(3 * quarter)) <= MOST_GROWTH * early;
+/** Texts of the threads of `serve`: the MiB that they hold after a collection. */
+async function heldBy(serve: Killable | undefined): Promise<readonly string[]> {
+  if (serve === undefined) return [];
+  const before = serve.said.length,
+    told = (): string[] => serve.said.slice(before).match(/\w+ holds .* MiB/g) ?? [];
+  serve.signal("SIGUSR2");
+  while (told().length < 2) await new Promise((resolve) => setTimeout(resolve, 50));
+  return told();
 }
 
 /** Options of {@linkcode hostile}. */
 export interface HostileOptions {
   readonly minutes: number;
   readonly phaseMs: number;
+  /** The servers that are there, one of `PARTS`; all where it is "". */
+  readonly only: string;
+  /** A part of the names of the attacks. */
+  readonly attack: string;
 }
 
 /** Serves honest and hostile clients. Returns 1 where something is wrong. */
-export async function hostile({ minutes, phaseMs }: HostileOptions): Promise<number> {
+export async function hostile(
+  { minutes, phaseMs, only, attack }: HostileOptions,
+): Promise<number> {
+  const wanted = only === "" ? Object.values(PARTS).flat() : PARTS[only];
+  if (wanted === undefined) {
+    throw new RangeError(`Cannot soak "${only}" only: wanted ${Object.keys(PARTS).join(", ")}`);
+  }
+  // Throws before anything is started.
+  attacksOn(wanted, attack);
   await tf.setBackend("cpu");
   const folder = await Deno.makeTempDir({ prefix: "weft_soak_" }), file = import.meta.filename!;
   await makeModels(folder);
-  const command = new URL("../../src/serve/mod.ts", import.meta.url).pathname;
+  const command = new URL("served.ts", import.meta.url).pathname;
   const models = ["mlp", "loop"].map((name) => `${folder}/${name}`);
-  const started: Record<string, Killable> = {
-    serve: Killable.program(command, ...models, "--port=0", "--device=cpu", "--timeout=2000"),
-    server: Killable.program(file, "server", ""),
-    dispatcher: Killable.program(file, "dispatcher", `${folder}/journal`),
+  const start: Readonly<Record<string, () => Killable>> = {
+    serve: () => Killable.program(command, ...models, "--port=0", "--device=cpu", "--timeout=2000"),
+    server: () => Killable.program(file, "server", ""),
+    dispatcher: () => Killable.program(file, "dispatcher", `${folder}/journal`),
+    worker: () =>
+      Killable.program(file, "worker", `grpc://127.0.0.1:${portOf(started.dispatcher!.said)}`),
   };
+  const started: Record<string, Killable> = {};
   let attackers: Killable | null = null;
   try {
-    for (const process of Object.values(started)) await process.ready();
-    const dispatcher = `grpc://127.0.0.1:${portOf(started.dispatcher!.said)}`;
-    started.worker = Killable.program(file, "worker", dispatcher);
-    await started.worker.ready();
+    // A worker wants the address of its dispatcher, which is before it.
+    for (const name of wanted) await (started[name] = start[name]!()).ready();
     const targets = Object.fromEntries(
       Object.entries(started).map(([name, { said }]) => [name, portOf(said)]),
     ) as unknown as Targets;
     const phases = { start: Date.now() + 20_000, phaseMs };
     const clients = new URL("clients.ts", import.meta.url).pathname;
     // A hostile client on another machine takes no time of the servers' cores. One that starves here attacks no server.
-    attackers = Killable.politeProgram(clients, JSON.stringify([targets, phases.start, phaseMs]));
+    const told = JSON.stringify([targets, phases.start, phaseMs, attack]);
+    attackers = Killable.politeProgram(clients, told);
     await attackers.ready();
     return await soak(targets, { started, attackers, phases, minutes });
   } finally {
@@ -179,12 +246,11 @@ async function soak(
     readonly minutes: number;
   },
 ): Promise<number> {
-  const kinds = Object.entries(honest(targets)).map(([name, ask]) => ({
-    name,
-    ask,
-    times: new Times(),
-  }));
-  const memory = Object.keys(started).map((name) => ({ name, samples: [] as number[] }));
+  const kinds = Object.entries(targets)
+    .flatMap(([server, port]) => Object.entries(HONEST[server]?.(port) ?? {}))
+    .map(([name, ask]) => ({ name, ask, times: new Times() }));
+  const held = [await heldBy(started.serve)];
+  const usages = Object.entries(started).map(([name, { pid }]) => new Usage(name, pid));
   const end = phases.start + 60_000 * minutes;
   const client = async ({ ask, times }: typeof kinds[number]): Promise<void> => {
     while (Date.now() < end) {
@@ -198,22 +264,27 @@ async function soak(
       await new Promise((resolve) => setTimeout(resolve, THINK_MS));
     }
   };
-  const sampleMs = Math.min(60_000, 15_000 * minutes / 4);
+  // A soak of few minutes has shorter ones, for the sake of the trend.
+  const minuteMs = Math.min(60_000, 5000 * minutes);
+  let next = phases.start + minuteMs;
   const timer = setInterval(() => {
     if (Date.now() < phases.start) return;
-    for (const { name, samples } of memory) samples.push(memoryOf(started[name]!.pid));
-    console.log(
-      `${((Date.now() - phases.start) / 60_000).toFixed(1)} minutes: ${
-        kinds.map(({ name, times: t }) =>
-          `${name} ${t.calm.length + t.hostile.length}, ${t.wrong.length} wrong`
-        ).join("; ")
-      }; ${
-        memory.map(({ name, samples }) => `${name} ${samples.at(-1)!.toFixed(0)} MiB`).join(", ")
-      }`,
+    for (const usage of usages) usage.look(isHostile(phases, Date.now() - SAMPLE_MS / 2));
+    if (Date.now() < next) return;
+    next += minuteMs;
+    for (const usage of usages) usage.next();
+    const asked = kinds.map(({ name, times: t }) =>
+      `${name} ${t.calm.length + t.hostile.length}, ${t.wrong.length} wrong`
     );
-  }, sampleMs);
+    const needed = usages.map(({ name, mib }) => `${name} ${mib.at(-1)!.toFixed(0)} MiB`);
+    const at = ((Date.now() - phases.start) / 60_000).toFixed(1);
+    console.log(`${at} minutes: ${asked.join("; ")}; ${needed.join(", ")}`);
+  }, SAMPLE_MS);
   await Promise.all(kinds.flatMap((kind) => Array.from({ length: CLIENTS }, () => client(kind))));
   clearInterval(timer);
+  await attackers.kill();
+  await new Promise((resolve) => setTimeout(resolve, WAKE_MS));
+  held.push(await heldBy(started.serve));
   let bad = 0;
   console.log(`hostile: ${attackers.said.trim().split("\n").at(-1)}`);
   for (const { name, times: { calm, hostile, wrong } } of kinds) {
@@ -234,13 +305,21 @@ async function soak(
     );
     for (const text of wrong.slice(0, 5)) console.log(`  ${text}`);
   }
-  for (const { name, samples } of memory) {
-    const flat = isFlat(samples);
+  for (const { name, mib, most, processor } of usages) {
+    const flat = isFlat(mib);
     if (!flat) bad++;
+    const [calm, hostile] = processor.map((ms) => (ms / 1000).toFixed(1));
     console.log(
-      `${name}: ${samples.map((mib) => mib.toFixed(0)).join(" ")} MiB, ${
+      `${name}: ${mib.map((x) => x.toFixed(0)).join(" ")} MiB, most ${most.toFixed(0)}, ${
+        (100 * growthOf(mib).line).toFixed(0)
+      } % more over the last two thirds, ${
         flat ? "flat" : "NOT flat"
-      }`,
+      }; ${calm} s of the processor in calm phases, ${hostile} in hostile ones`,
+    );
+  }
+  if (started.serve !== undefined) {
+    console.log(
+      `serve, after a collection: ${held.map((texts) => texts.join(", ")).join("; then ")}`,
     );
   }
   console.log(bad === 0 ? "honest clients were served" : `${bad} are wrong`);

@@ -93,10 +93,12 @@ export async function listen(
       });
     },
   );
-  server.on(
-    "clientError",
-    (error: NodeError, socket: Socket) => void refuse(error, socket, origins),
-  );
+  server.on("clientError", (error: NodeError, socket: Socket) => {
+    const line = lines.get(socket);
+    // TLS has errors before there is a connection, and the parser one for each of the next bytes.
+    if (line === undefined) socket.destroy();
+    else if (line.input.leave()) void refuse(error, socket, origins);
+  });
   const begun = deferred<void>(), ended = deferred<void>();
   server.on("error", begun.reject);
   server.once("close", ended.resolve);

@@ -92,6 +92,8 @@ export class PiecewiseInput {
   /** True while a turn is waited for, or taken. */
   #isTaking = false;
   #open = 0;
+  /** True where no more of it is read. */
+  #isLeft = false;
 
   /** Stands between `socket` and its readers from now on. */
   constructor(socket: Filled, turns: Turns) {
@@ -121,8 +123,16 @@ export class PiecewiseInput {
     this.#feed();
   }
 
+  /** Leaves out what comes from now on, up to the end. Returns false where it did already. */
+  leave(): boolean {
+    if (this.#isLeft) return false;
+    this.#waiting.length = 0;
+    return this.#isLeft = true;
+  }
+
   /** Takes what the system has read. Returns false where no more is wanted. */
   #take(chunk: Uint8Array | null): boolean {
+    if (this.#isLeft && chunk !== null) return true;
     if (this.#waiting.length === 0) this.#isFresh = true;
     this.#waiting.push(chunk);
     this.#isWanted = true;
@@ -145,7 +155,10 @@ export class PiecewiseInput {
     if (this.#open >= MOST_AHEAD) return;
     this.#isTaking = true;
     this.#turns.take(() => {
-      if (this.#socket.destroyed) return;
+      // The rest may have been left out meanwhile.
+      this.#isTaking = false;
+      if (this.#socket.destroyed || this.#waiting.length === 0) return;
+      this.#isTaking = true;
       const piece = this.#next();
       this.#isFresh = false;
       // A request that begins in it sets this anew.

@@ -282,6 +282,7 @@ Deno.test("a listener refuses HTTP/2 and what is no HTTP, and asks for no answer
   for (
     const bytes of [
       PREFACE,
+      "nonsense\r\n\r\n".repeat(5000),
       "nonsense\r\n\r\n",
       "GET / HTTP/9.9\r\n\r\n",
       `GET / HTTP/1.1\r\na: ${"b".repeat(1 << 20)}`,
@@ -289,6 +290,7 @@ Deno.test("a listener refuses HTTP/2 and what is no HTTP, and asks for no answer
   ) {
     const said = await say(listener.port, bytes);
     assert(said === "" || /^HTTP\/1\.1 4\d\d /.test(said), said.slice(0, 100));
+    assert(said.split("HTTP/1.1").length <= 2, said);
   }
   assertEquals(asked, 0);
   // A host that is none is for the handler, which answers 400.

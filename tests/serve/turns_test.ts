@@ -121,3 +121,21 @@ Deno.test("a connection of 64 requests is read on when one is answered", () => {
   input.ended();
   assertEquals(pieces, [4096, 4096, null]);
 });
+
+Deno.test("what comes after a refusal is left out, but for its end", async () => {
+  const { socket, pieces } = socketOf((_, k) => k === 2 && assertEquals(input.leave(), true));
+  const input: PiecewiseInput = new PiecewiseInput(socket, new Turns(() => 0));
+  for (const chunk of [new Uint8Array(20_000), new Uint8Array(5), null]) socket.push(chunk);
+  assertEquals(pieces, [4096, 4096, null]);
+  assertEquals(input.leave(), false);
+  // A piece may wait for its turn.
+  const work = new Work(), other = socketOf(() => {});
+  for (const name of "ab") work.take(name);
+  const waiting = new PiecewiseInput(other.socket, work.turns);
+  other.socket.push(new Uint8Array(5));
+  waiting.leave();
+  other.socket.push(null);
+  work.take("c");
+  await work.done(3);
+  assertEquals(other.pieces, [null]);
+});
