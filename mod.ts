@@ -103,6 +103,11 @@ export { type Trace, trace, type TraceEvent, type TraceInfo } from "./src/engine
 export { cond } from "./src/engine/runtime/control/cond.ts";
 export { caseOf as case, type CaseOptions, switchCase } from "./src/engine/runtime/control/case.ts";
 export { whileLoop } from "./src/engine/runtime/control/while_loop.ts";
+export { foriLoop, type ForiLoopOptions } from "./src/engine/runtime/control/fori_loop.ts";
+export {
+  associativeScan,
+  type AssociativeScanOptions,
+} from "./src/engine/runtime/control/associative_scan.ts";
 export { foldl, foldr, mapFn, scan } from "./src/engine/runtime/control/functional_ops.ts";
 export { type RowAxis, vectorizedMap, vmap, type VmapOptions } from "./src/engine/batching/vmap.ts";
 export { TensorArray } from "./src/engine/runtime/control/tensor_array.ts";

@@ -1,5 +1,6 @@
 // Tables of functions beside TensorFlow: each runs eagerly, compiled with known and with unknown shapes, in a session and, where it takes
-// dense tensors alone, by vmap; its gradients run eagerly and compiled. The recordings are those of recorder.py.
+// dense tensors alone, by vmap; its gradients run eagerly and compiled. The recordings are those of recorder.py
+// and jax_recorder.py.
 
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
@@ -100,18 +101,19 @@ function loss(value: unknown): tf.Tensor {
   return tf.sum(tf.mul(first, tf.reshape(tf.cast(numbers, first.dtype), tf.shape(first))));
 }
 
-/** Registers the tests of a table, which has a row for each recorded name. */
+/** Registers the tests of a table, which has a row for each name that was recorded of `peer`. */
 export function testTable(
   title: string,
   recorded: Readonly<Record<string, Recorded>>,
   rows: Readonly<Record<string, Row | Row["body"]>>,
+  peer = "TensorFlow",
 ): void {
   Deno.test(`the table of ${title} has what is recorded`, () => {
     assertEquals(Object.keys(rows).sort(), Object.keys(recorded).sort());
   });
   for (const [name, given] of Object.entries(rows)) {
     const row: Row = typeof given === "function" ? { body: given } : given;
-    testOnDevices(`${title}.${name}, beside TensorFlow`, () => check(row, recorded[name]));
+    testOnDevices(`${title}.${name}, beside ${peer}`, () => check(row, recorded[name]));
   }
 }
 

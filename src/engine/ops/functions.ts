@@ -74,6 +74,7 @@ export { mirrorPad, pad, pad1d, pad2d, pad3d, pad4d } from "./array/pad.ts";
 export * from "./array/repeat.ts";
 export { slice, slice1d, slice2d, slice3d, slice4d } from "./array/slice.ts";
 export * from "./array/strided_slice.ts";
+export { dynamicSlice, dynamicUpdateSlice, type StartIndices } from "./dynamic_slice.ts";
 export * from "./array/ranges.ts";
 export {
   buffer,

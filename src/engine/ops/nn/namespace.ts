@@ -1,6 +1,28 @@
 /** The namespace `tf.nn`: functions that stand nowhere else, and those of `tf` itself that TensorFlow has there. */
 export { crelu, silu, swish } from "./activations.ts";
 export {
+  glu,
+  hardShrink,
+  hardSigmoid,
+  hardSilu,
+  hardSwish,
+  hardTanh,
+  softShrink,
+  sparsemax,
+  sparsePlus,
+  sparseSigmoid,
+  threshold,
+} from "./bent.ts";
+export {
+  celu,
+  logMeanExp,
+  mish,
+  squareplus,
+  standardize,
+  type StandardizeOptions,
+  tanhShrink,
+} from "./smooth.ts";
+export {
   type EmbeddingCombiner,
   embeddingLookupSparse,
   type EmbeddingOptions,
