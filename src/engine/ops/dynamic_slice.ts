@@ -123,8 +123,8 @@ export function dynamicUpdateSlice(
       masks.push(reshape(isIn, dims.map((_, i) => (i === axis ? -1 : 1))));
       return gather(grown, clipByValue(at, 0, sub1(n)), axis);
     }, patch);
-    if (masks.length === 0) return identity(patch);
-    return where(masks.reduce((a, b) => logicalAnd(a, b)), spread, input);
+    // Where all is replaced, `x` still has a gradient: zeros.
+    return where(masks.reduce<TensorLike>((a, b) => logicalAnd(a, b), true), spread, input);
   });
 }
 
