@@ -102,17 +102,15 @@ export { profile, type ProfileInfo, type RunMetadata } from "./src/engine/runtim
 export { type Trace, trace, type TraceEvent, type TraceInfo } from "./src/engine/runtime/trace.ts";
 export { cond } from "./src/engine/runtime/control/cond.ts";
 export { caseOf as case, type CaseOptions, switchCase } from "./src/engine/runtime/control/case.ts";
-export { whileLoop } from "./src/engine/runtime/control/while_loop.ts";
+export { whileLoop, type WhileOptions } from "./src/engine/runtime/control/while_loop.ts";
 export { foriLoop, type ForiLoopOptions } from "./src/engine/runtime/control/fori_loop.ts";
-export {
-  associativeScan,
-  type AssociativeScanOptions,
-} from "./src/engine/runtime/control/associative_scan.ts";
+export { associativeScan } from "./src/engine/runtime/control/associative_scan.ts";
+export type { AssociativeScanOptions } from "./src/engine/runtime/control/associative_scan.ts";
 export { foldl, foldr, mapFn, scan } from "./src/engine/runtime/control/functional_ops.ts";
 export { type RowAxis, vectorizedMap, vmap, type VmapOptions } from "./src/engine/batching/vmap.ts";
-export { TensorArray } from "./src/engine/runtime/control/tensor_array.ts";
+export { TensorArray, type TensorArrayOptions } from "./src/engine/runtime/control/tensor_array.ts";
 export { tfFunction as function } from "./src/engine/runtime/functions/function.ts";
-export { importGraphDef } from "./src/tensorflow/graph/import_graph_def.ts";
+export { importGraphDef, type ImportOptions } from "./src/tensorflow/graph/import_graph_def.ts";
 export type {
   Feeds,
   FeedValue,
@@ -220,7 +218,7 @@ export {
   type JvpOptions,
   linearize,
 } from "./src/engine/autodiff/forward.ts";
-export { gradients, hessians } from "./src/engine/autodiff/gradients.ts";
+export { gradients, type GradientsOptions, hessians } from "./src/engine/autodiff/gradients.ts";
 export {
   customGrad,
   type CustomGradArgument,
@@ -297,7 +295,6 @@ export type { ScriptFunctions } from "./src/tensorflow/graph/scripts.ts";
 export type { VariableHandle } from "./src/engine/runtime/variables/variable_state.ts";
 export type { Quantization } from "./src/tfjs/graph_model/mod.ts";
 export type { NamedTensorMap } from "./src/tfjs/core/types.ts";
-export type { GradientsOptions } from "./src/engine/autodiff/gradients.ts";
 export type { TapeGradientOptions, UnconnectedGradients } from "./src/engine/autodiff/tape.ts";
 export type { Application, OpInput } from "./src/engine/core/apply.ts";
 export type { ChainedBinary } from "./src/engine/core/chained/chained_binary.ts";
@@ -380,7 +377,6 @@ export type {
   LoopVariables,
   ShapeInvariant,
 } from "./src/engine/runtime/control/loop_variables.ts";
-export type { WhileOptions } from "./src/engine/runtime/control/while_loop.ts";
 export type {
   FoldOptions,
   LiteralElems,
@@ -388,14 +384,12 @@ export type {
   ScanOptions,
   TensorsOf,
 } from "./src/engine/runtime/control/functional_ops.ts";
-export type { TensorArrayOptions } from "./src/engine/runtime/control/tensor_array.ts";
 export type { DeviceInfo, ReadyInfo } from "./src/engine/runtime/devices/devices.ts";
 export type {
   ConcreteFunctionHandle,
   FunctionOptions,
   TracedFunction,
 } from "./src/engine/runtime/functions/function.ts";
-export type { ImportOptions } from "./src/tensorflow/graph/import_graph_def.ts";
 export type { MemoryInfo } from "./src/engine/runtime/eager/memory.ts";
 export type { EagerTensor, Scope } from "./src/engine/runtime/eager/tensor.ts";
 export type { SignatureSpec } from "./src/engine/runtime/functions/function_binding.ts";
