@@ -4,7 +4,7 @@ import { HttpError } from "./http_error.ts";
 import { concatInSlices, Slices } from "./slices.ts";
 
 /** Bytes that are unpacked at a time, to a thousand times as many at most. */
-const PACKED_BYTES = 4096;
+const PACKED_BYTES = 1024;
 
 /** Bounds the bytes of all bodies that requests hold until they are answered. Beyond them is `HttpError` 429. */
 export function bodyBytes(most: number): ByteBudget {

@@ -9,6 +9,10 @@ import { nextTask } from "../engine/runtime/run/timers.ts";
 const PIECE_BYTES = 4096;
 /** Those of a body, which begin no requests. */
 const BODY_BYTES = 1 << 14;
+/** Those after a piece that began many requests. */
+const FLOOD_BYTES = 512;
+/** Requests of a piece that are many. */
+const MANY = 8;
 /** Milliseconds of work, for all connections together, in one turn of the event loop. */
 const TURN_MS = 2;
 /** Requests of one connection that are not answered yet, beyond which no more of its bytes are read. */
@@ -92,6 +96,8 @@ export class PiecewiseInput {
   /** True while a turn is waited for, or taken. */
   #isTaking = false;
   #open = 0;
+  /** Requests that the last piece has begun. */
+  #begun = 0;
   /** True where no more of it is read. */
   #isLeft = false;
 
@@ -114,6 +120,7 @@ export class PiecewiseInput {
   /** Counts a request, and says whether it is the only one of its connection. Its body has so many bytes, as far as it says. */
   began(bodyBytes: number): boolean {
     this.#body = bodyBytes > 0 ? bodyBytes : 0;
+    this.#begun++;
     return ++this.#open === 1;
   }
 
@@ -143,7 +150,9 @@ export class PiecewiseInput {
   /** Cuts off the next piece. */
   #next(): Uint8Array | null {
     const chunk = this.#waiting[0];
-    const most = Math.max(PIECE_BYTES, Math.min(BODY_BYTES, this.#body));
+    const least = this.#begun > MANY ? FLOOD_BYTES : PIECE_BYTES;
+    const most = Math.max(least, Math.min(BODY_BYTES, this.#body));
+    this.#begun = 0;
     if (chunk === null || chunk.length <= most) return this.#waiting.shift()!;
     this.#waiting[0] = chunk.subarray(most);
     return chunk.subarray(0, most);

@@ -110,6 +110,17 @@ Deno.test("bytes are read 4 KiB at a time, and in bodies 16 KiB", () => {
   }
 });
 
+Deno.test("bytes are read 512 at a time after a piece of many requests, until one has few", () => {
+  const begins = [9, 8, 100, 9, 0];
+  const { socket, pieces } = socketOf((_, k) => {
+    for (let i = 0; i < (begins[k - 1] ?? 0); i++) input.began(0);
+    for (let i = 0; i < (begins[k - 1] ?? 0); i++) input.ended();
+  });
+  const input: PiecewiseInput = new PiecewiseInput(socket, new Turns(() => 0));
+  socket.push(new Uint8Array(14_000));
+  assertEquals(pieces, [4096, 512, 4096, 512, 512, 4096, 176]);
+});
+
 Deno.test("a connection of 64 requests is read on when one is answered", () => {
   const { socket, pieces } = socketOf((_, k) => {
     for (let i = 0; k === 1 && i < 64; i++) input.began(0);
@@ -119,7 +130,7 @@ Deno.test("a connection of 64 requests is read on when one is answered", () => {
   socket.push(null);
   assertEquals(pieces, [4096]);
   input.ended();
-  assertEquals(pieces, [4096, 4096, null]);
+  assertEquals(pieces, [4096, 512, 3584, null]);
 });
 
 Deno.test("what comes after a refusal is left out, but for its end", async () => {
