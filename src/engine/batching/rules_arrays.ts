@@ -7,7 +7,7 @@ import { isConcrete, sizeOf } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { cast } from "../ops/array/cast.ts";
 import { slice } from "../ops/array/slice.ts";
-import { hostInts, reshape, shape, squeeze } from "../ops/array/view.ts";
+import { hostInts, reshape, shape, size, squeeze } from "../ops/array/view.ts";
 import { asTensor, intScalar, intVector } from "../ops/input.ts";
 import { diag, diagPart } from "../ops/linalg/diagonals.ts";
 import { prod } from "../ops/reduce/prod.ts";
@@ -39,7 +39,7 @@ function led(leads: Readonly<Record<number, readonly number[]>>): Rule {
 /** Ops that tell the shape of a row, which all rows share: their result is no batch. */
 export const SHAPE_RULES: Readonly<Record<string, (x: RowValue, type?: DType) => Tensor>> = {
   Shape: ofShape((dims) => asTensor(dims)),
-  Rank: ofShape((dims) => asTensor(intScalar(dims.shape![0]!))),
+  Rank: ofShape((dims) => size(asTensor(dims))),
   Size: ofShape((dims) => prod(asTensor(dims))),
 };
 

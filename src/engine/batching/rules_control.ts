@@ -1,12 +1,18 @@
 /** Rules for calls, branches and loops: their bodies run for all rows, and rows that go different ways choose by element. */
 import type { OpInput } from "../core/apply.ts";
-import type { PartialShape } from "../core/shape.ts";
+import { isConcrete, type PartialShape } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { FuncGraph } from "../graph/func_graph.ts";
 import type { Operation, SymbolicTensor } from "../graph/operation.ts";
-import { asTensor } from "../ops/input.ts";
+import { asTensor, intVector } from "../ops/input.ts";
+import { cast } from "../ops/array/cast.ts";
+import { zeros } from "../ops/array/creation.ts";
 import { gather } from "../ops/array/gather.ts";
+import { range } from "../ops/array/ranges.ts";
+import { shape } from "../ops/array/view.ts";
+import { logicalNot } from "../ops/pointwise/logical.ts";
 import { where } from "../ops/pointwise/select.ts";
+import { argMax } from "../ops/reduce/arg_reduce.ts";
 import { any } from "../ops/reduce/reduce.ts";
 import type { Branch } from "../runtime/control/branch.ts";
 import { cond } from "../runtime/control/cond.ts";
@@ -14,6 +20,7 @@ import { foldl, foldr, mapFn, scan } from "../runtime/control/functional_ops.ts"
 import { whileLoop } from "../runtime/control/while_loop.ts";
 import type { ConcreteFunction } from "../runtime/functions/concrete_function.ts";
 import { actsInside, differing } from "./differing.ts";
+import { isTotal } from "./total.ts";
 import {
   batchedOf,
   moveAxis,
@@ -22,6 +29,7 @@ import {
   rowShape,
   type RowValue,
   withRowRank,
+  withRows,
 } from "./values.ts";
 
 /** An op that calls functions, and how bodies are run. */
@@ -68,8 +76,19 @@ function valuesOf(tensors: readonly OpInput[], flags: readonly boolean[]): RowVa
 
 /** Takes the elements of rows where `chosen` is true from one value, and the others from another. */
 function choose(chosen: RowValue, yes: Tensor, no: Tensor): Tensor {
-  const rank = (yes.staticShape ?? no.staticShape)!.length - 1;
+  const rank = yes.staticShape!.length - 1;
   return where(withRowRank(chosen, rank), yes, no);
+}
+
+/**
+ * Values for the rows of `on` to compute with; other rows get those of the first that is on, so that they meet no value that `on` keeps
+ * from them: an index, a zero, the root of a negative number. Needs one that is on.
+ */
+function only(on: Tensor, values: readonly RowValue[]): RowValue[] {
+  if (!values.some(isBatched)) return [...values];
+  const own = range(0, gather(shape(on), 0), 1, "int32");
+  const from = where(on, own, cast(argMax(cast(on, "int32")), "int32"));
+  return values.map((v) => v.batched ? { all: gather(v.all, from) as Tensor, batched: true } : v);
 }
 
 const branched: ControlRule = (call) => {
@@ -78,13 +97,21 @@ const branched: ControlRule = (call) => {
   const isActing = branches.some(({ f }) => actsInside(f.graph));
   const outputs = op.outputs.slice(0, -1);
   const flags = outputs.map(() => isActing || inputs.some(isBatched));
-  const [yes, no] = branches.map((branch) => (): Tensor[] =>
-    spread(run(branch.f.graph, [], capturedBy(branch, inputs, 1), rows), flags, rows)
-  );
+  const [yes, no] = branches.map((branch) => (on?: Tensor): Tensor[] => {
+    const captured = capturedBy(branch, inputs, 1);
+    const own = on === undefined ? captured : only(on, captured);
+    return spread(run(branch.f.graph, [], own, rows), flags, rows);
+  });
   if (!pred.batched) return valuesOf(cond(asTensor(pred.all), yes, no), flags);
-  const isOpen = outputs.some((t) => t.staticShape === null);
+  // Results of other extents would broadcast.
+  const isOpen = !outputs.every((t) => isConcrete(t.staticShape));
   if (isActing || isOpen) return valuesOf(loop(op, inputs, rows), outputs.map(() => true));
-  const [a, b] = [yes(), no()];
+  const on = pred.all as Tensor;
+  const none = (): Tensor[] =>
+    outputs.map((t) => zeros(withRows(intVector(t.staticShape as number[]), rows), t.dtype));
+  const [a, b] = ([[yes, on], [no, logicalNot(on)]] as const).map(([way, on], i) =>
+    isTotal(branches[i].f.graph) ? way() : cond(any(on), () => way(on), none)
+  );
   return valuesOf(a.map((t, i) => choose(pred, t, b[i])), flags);
 };
 
@@ -98,7 +125,7 @@ const repeated: ControlRule = (call) => {
   const next = flags.map((flag) => flag || isOwn);
   const isActing = actsInside(body.f.graph) || actsInside(test.f.graph);
   const shapes = op.attrs.output_shapes as readonly PartialShape[];
-  if (isOwn && (isActing || shapes.includes(null))) {
+  if (isOwn && (isActing || !shapes.every(isConcrete))) {
     return valuesOf(loop(op, inputs, rows), op.outputs.map(() => true));
   }
   const goesOn = (vars: readonly Tensor[]): RowValue =>
@@ -106,9 +133,16 @@ const repeated: ControlRule = (call) => {
   const results = whileLoop(
     (...vars: Tensor[]) => isOwn ? any(asTensor(goesOn(vars).all)) : asTensor(goesOn(vars).all),
     (...vars: Tensor[]) => {
-      const after = spread(run(body.f.graph, valuesOf(vars, next), ofBody, rows), next, rows);
-      if (!isOwn) return after;
+      const turn = (own: readonly RowValue[]): Tensor[] =>
+        spread(
+          run(body.f.graph, own.slice(0, count), own.slice(count), rows),
+          next,
+          rows,
+        );
+      const all = [...valuesOf(vars, next), ...ofBody];
+      if (!isOwn) return turn(all);
       const chosen = goesOn(vars);
+      const after = turn(isTotal(body.f.graph) ? all : only(chosen.all as Tensor, all));
       return after.map((t, i) => choose(chosen, t, vars[i]));
     },
     spread(states, next, rows),
