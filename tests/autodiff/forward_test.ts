@@ -17,6 +17,14 @@ const PROGRAMS: Readonly<Record<string, Fn>> = {
   "parts joined": (x) => tf.concat([tf.slice(x, [1], [2]), tf.reverse(x, 0)]),
   "a gather": (x) => tf.gather(x, [2, 0, 2]),
   "a cumulative sum": (x) => tf.cumsum(tf.square(x)),
+  ...Object.fromEntries(
+    (["segmentMax", "segmentMin", "segmentMean", "segmentProd"] as const).map((op) => [
+      `${op}() with an empty segment`,
+      (x: tf.Tensor) => tf.math[op](x, tf.tensor([0, 0, 2], [3], "int32")),
+    ]),
+  ),
+  "the largest of segments in any order, one of them empty": (x) =>
+    tf.slice(tf.math.unsortedSegmentMax(x, tf.tensor([2, 0, 2], [3], "int32"), 3), [0], [3]),
   "a convolution": (x) =>
     tf.conv2d(
       tf.reshape(tf.square(x), [1, 1, 3, 1]) as tf.Tensor4D,

@@ -30,6 +30,34 @@ const PROGRAMS: Readonly<Record<string, Fn>> = {
   "a function": (x) => tf.function((x: tf.Tensor) => tf.tanh(tf.dot(x, w)))(x),
   "a script of tensors": (x) =>
     tf.pyFunction((x: tf.Tensor) => tf.square(x), [x], tf.TensorSpec([3], "float32")),
+  "a constant within tidy()": (x) => tf.tidy(() => tf.mul(tf.sin(x), tf.tensor([2, 3, 4]))),
+  "a constant within a scope": (x) => {
+    using scope = tf.scope();
+    return scope.keep(tf.mul(tf.sin(x), tf.tensor([2, 3, 4])));
+  },
+  "a constant that is disposed": (x) => {
+    using c = tf.tensor([2, 3, 4]);
+    return tf.mul(tf.sin(x), c);
+  },
+  "a script with a constant": (x) =>
+    tf.pyFunction(
+      (x: tf.Tensor) => tf.mul(tf.square(x), tf.tensor([2, 3, 4])),
+      [x],
+      tf.TensorSpec([3], "float32"),
+    ),
+  "a loop with a constant": (x) =>
+    tf.whileLoop(
+      (i: tf.Tensor) => tf.less(i, 2),
+      (i: tf.Tensor, x: tf.Tensor) => [tf.add(i, 1), tf.mul(tf.sin(x), tf.tensor([2, 3, 4]))],
+      [tf.scalar(0, "int32"), x],
+    )[1]!,
+  "a gradient with a constant": (x) =>
+    tf.grad((v) => tf.sum(tf.mul(tf.sin(v), tf.tensor([2, 3, 4]))))(x),
+  "a gradient of its own": (x) =>
+    tf.customGrad((v, save) => {
+      save([v]);
+      return { value: tf.square(v), gradFunc: (dy, [v]) => tf.mul(dy, tf.mul(v!, 2)) };
+    })(x),
   "vmap()": (x) => tf.vmap((v: tf.Tensor) => tf.mul(v, tf.sum(tf.square(x))))(x),
 };
 

@@ -6,7 +6,7 @@ import { isFloating } from "../core/dtype.ts";
 import { handleOf, type Resource } from "../core/graph_node.ts";
 import { flatten, isNested, type Nest, packAs, refusePromise } from "../core/nest.ts";
 import { defineOp, type GradContext, lookupOp, type OpDef } from "../core/op.ts";
-import { Tensor } from "../core/tensor.ts";
+import { newTensorId, Tensor } from "../core/tensor.ts";
 import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { dense } from "../ops/array/indexed_slices.ts";
 import { identity } from "../ops/array/view.ts";
@@ -52,6 +52,8 @@ const After: OpDef = defineOp({
 /** Notes the tensors from outside that ops read. */
 class Reads implements Recorder {
   readonly #made: Set<number>;
+  /** Eager tensors from here on are made inside, by whatever: ops, constants, what a gradient function keeps. */
+  readonly #start = newTensorId();
   readonly tensors: Map<number, Tensor> = new Map();
 
   constructor(own: readonly Tensor[]) {
@@ -61,6 +63,8 @@ class Reads implements Recorder {
   record({ inputs, outputs }: Application): void {
     for (const x of inputs) {
       if (!(x instanceof Tensor) || this.#made.has(x.id) || !isFloating(x.dtype)) continue;
+      // A graph's placeholder for a captured tensor is made when that is first read.
+      if (!x.isSymbolic && x.id > this.#start) continue;
       this.tensors.set(x.id, x);
     }
     for (const y of outputs) this.#made.add(y.id);

@@ -6,7 +6,7 @@ import { sizeOf } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { segmentCpu, type SegmentFold } from "../../kernels/host/segment.ts";
 import { intScalar, toInput } from "../input.ts";
-import { div, mul } from "../pointwise/arithmetic.ts";
+import { div, divNoNan, mul } from "../pointwise/arithmetic.ts";
 import { equal, greater, notEqual } from "../pointwise/compare.ts";
 import { sqrt } from "../pointwise/power.ts";
 import { maximum, where } from "../pointwise/select.ts";
@@ -31,7 +31,8 @@ interface Segments {
 /** Elements equal to the extreme of their segment share its gradient. */
 function ofExtremes(data: Tensor, out: Tensor, dy: Tensor, { sum, own }: Segments): Tensor {
   const selected = equal(data, own(out));
-  const shared = div(dy, sum(cast(selected, dy.dtype)));
+  // An empty segment has none: its 0/0 would reach tangents.
+  const shared = divNoNan(dy, sum(cast(selected, dy.dtype)));
   return where(selected, own(shared), zerosLike(data));
 }
 
