@@ -144,6 +144,10 @@ export const LINALG: SampleTable = {
   MatrixDiagV3: [
     sample([any(2, 3), number(0), number(-1), number(-1), any()], {}, { wrt: [0] }),
     sample([any(3), number(-1), number(4), number(5), any()], {}, { wrt: [0] }),
+    sample([any(2, 3), number(-2), number(-1), number(-1), any()], {}, { wrt: [0] }),
+    sample([any(2, 3), number(1), number(-1), number(-1), any()], {}, { wrt: [0] }),
+    sample([any(3), number(1), number(-1), number(4), any()], {}, { wrt: [0] }),
+    sample([any(3), number(-1), number(4), number(-1), any()], {}, { wrt: [0] }),
     sample([any(4, 3), vector(-1, 2), number(3), number(4), any()], {}, { wrt: [0] }),
   ],
   MatrixSetDiagV3: [

@@ -77,6 +77,8 @@ export class ModelWriter implements Bodies {
   readonly #options: WriterOptions;
   readonly #variables = new Map<unknown, Ref>();
   readonly #captured = new Map<Tensor, Ref>();
+  /** Results that the nodes of ONNX do not have: tapes of branches, loops and scripts. */
+  readonly #hidden = new WeakSet<Ref>();
   /** The functions around the one that is written. */
   readonly #around: string[] = [];
 
@@ -181,7 +183,9 @@ export class ModelWriter implements Bodies {
       }),
     );
     node.outputs.forEach((v, i) => {
-      values.set(v, withShapeOf(results[i] ?? new Ref("", v.dtype, v.shape), v));
+      const ref = withShapeOf(results[i] ?? new Ref("", v.dtype, v.shape), v);
+      if (results.length > 0 && results[i] === undefined) this.#hidden.add(ref);
+      values.set(v, ref);
     });
   }
 
@@ -225,6 +229,10 @@ export class ModelWriter implements Bodies {
 
   /** Writes a node, or notes that it has no counterpart. */
   #tried(n: NodeWriter): readonly Ref[] {
+    if (n.xs.some((x) => this.#hidden.has(x))) {
+      this.#note(n.name, n.def.name, "ONNX has no steps of branches, loops and scripts");
+      return [];
+    }
     const missing = n.xs.some((x) => x.name === "" && x.parts === null && x.dtype !== "resource");
     if (missing) return [];
     try {

@@ -182,6 +182,26 @@ Deno.test("encodeOnnx() lists all nodes without a counterpart at once", () => {
   assert(/2 nodes: .*MatrixInverse.*Cholesky/.test(error.message), error.message);
 });
 
+Deno.test("encodeOnnx() refuses gradients of branches, loops and scans: it leaves out no output", () => {
+  const bodies: Readonly<Record<string, (x: tf.Tensor) => tf.Tensor>> = {
+    "a branch": (x) => tf.cond(tf.greater(tf.sum(x), 0), () => tf.square(x), () => tf.sin(x)),
+    "a loop": (x) =>
+      tf.whileLoop(
+        (a: tf.Tensor) => tf.less(tf.sum(a), 9),
+        (a: tf.Tensor) => [tf.square(a)],
+        [x],
+      )[0]!,
+    "a scan": (x) => tf.scan((a, e) => tf.mul(tf.sin(a), e), x),
+    "a map": (x) => tf.mapFn((e) => tf.sin(e), x),
+  };
+  for (const [name, body] of Object.entries(bodies)) {
+    const f = named((x) => tf.grad((v) => tf.sum(body(v)))(x));
+    assertEquals(onnxPortability(f).map((n) => n.op), ["TapeGradient"], name);
+    assertThrows(() => encodeOnnx(f), tf.errors.UnimplementedError, "TapeGradient");
+    assertEquals(onnxPortability(named(body)), [], name);
+  }
+});
+
 Deno.test("encodeOnnx() refuses what it cannot write, and says why", async () => {
   await tf.setBackend("cpu");
   const v = tf.variable([1, 2, 3], true, "counted");

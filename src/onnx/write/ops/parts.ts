@@ -166,11 +166,15 @@ const diagonalMatrix: Expansion = ([given, k, numRows, numColumns, padding]) => 
     throw new UnimplementedError("it makes a band");
   }
   const x = tensor(given), last = rankOf(x) - 1, n = extent(x, last), [by] = hostInts(k);
-  const count = (wanted: OpInput, least: number): Tensor => {
-    const [own] = wanted instanceof NdArray ? hostInts(wanted) : [-1];
-    return own < 0 ? tf.add(n, least) : tf.scalar(own, "int32");
-  };
-  const rows = count(numRows, Math.max(-by, 0)), columns = count(numColumns, Math.max(by, 0));
+  const [ownRows, ownColumns] = [numRows, numColumns].map((x) =>
+    x instanceof NdArray ? hostInts(x)[0] : -1
+  );
+  const below = Math.max(-by, 0), beside = Math.max(by, 0), most = Math.max(below, beside);
+  // Matrices of no given extent are square.
+  const [more, wider] = ownRows < 0 && ownColumns < 0 ? [most, most] : [below, beside];
+  const count = (own: number, least: number): Tensor =>
+    own < 0 ? tf.add(n, least) : tf.scalar(own, "int32");
+  const rows = count(ownRows, more), columns = count(ownColumns, wider);
   const isOn = tf.equal(
     tf.sub(tf.expandDims(iota(columns), 0), tf.expandDims(iota(rows), 1)),
     by,
