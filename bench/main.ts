@@ -27,6 +27,7 @@
 
 import { parseArgs } from "node:util";
 import { run } from "../tools/command.ts";
+import { runTask } from "../tools/dev/help.ts";
 import { adapterName, isSoftwareAdapter } from "./gpu_wait.ts";
 import { createJaxPeer } from "./peers/jax.ts";
 import { createOnnxPeer } from "./peers/onnx.ts";
@@ -213,4 +214,4 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 // Workers and devices of the peers keep the event loop alive.
-if (import.meta.main) Deno.exit(await main(Deno.args));
+if (import.meta.main) await runTask(import.meta.url, main);

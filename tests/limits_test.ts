@@ -2,6 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import { registeredOpNames } from "@weft/weft/testing";
+import { list, read } from "../tools/files.ts";
 import { grown, measure, readListed, readSources, type Sizes } from "../tools/limits.ts";
 
 const sizes = async () => measure(new Set(registeredOpNames()), await readSources());
@@ -44,4 +45,9 @@ Deno.test("grown() names what is beyond the limits and beyond its exception", ()
     riddles: { tools: 2 },
   };
   assertEquals(grown(now, listed), ["c.ts: 3 ops by name, at most 2"]);
+});
+
+Deno.test("a guide is read in five minutes: at most 150 lines", () => {
+  const long = list("docs", ".md").filter((file) => read(file).trimEnd().split("\n").length > 150);
+  assertEquals(long, []);
 });

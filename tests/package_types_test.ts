@@ -1,12 +1,24 @@
-/** The package's declarations in the oldest TypeScript that knows them, with its libraries checked: no `skipLibCheck`. */
+/** The package's declarations in the oldest TypeScript that knows them and in the newest, with its libraries checked: no `skipLibCheck`. */
 
 import { assertEquals } from "@std/assert";
 import oldest from "npm:typescript@5.7.3";
+import { capture } from "../tools/command.ts";
+import { readConfig } from "../tools/files.ts";
+import { packageFolder } from "../tools/npm.ts";
 import { putPackage } from "./built.ts";
 
-const CONSUMER = `
+const NEWEST = "npm:typescript@7.0.2/tsc";
+
+/** Every entry but those whose packages beside them have declarations that want `skipLibCheck`; `required` leaves out what only modules can have. */
+function consumer(required: boolean): string {
+  const entries = Object.keys(readConfig().exports).filter((name) =>
+    !["./numpy", "./tfjs", ...(required ? ["./image"] : [])].includes(name)
+  );
+  return `
 import * as tf from "@weft/weft";
 import { createHandler } from "@weft/weft/serve";
+${entries.map((name, i) => `import * as all${i} from "@weft/weft${name.slice(1)}";`).join("\n")}
+export const all: object[] = [${entries.map((_, i) => `all${i}`)}];
 const x: tf.Tensor = tf.tensor([[1, 2], [3, 4]]);
 const f = tf.function((y: tf.Tensor) => tf.sum(tf.square(y)));
 export const slope: tf.Tensor = tf.grad((y: tf.Tensor) => f(y) as tf.Tensor)(x);
@@ -14,31 +26,60 @@ export const device: object = tf.webgpuDevice();
 // @ts-expect-error Models are needed.
 createHandler({});
 `;
+}
 
-Deno.test("TypeScript 5.7 knows the package's types, without skipLibCheck and without types of WebGPU", async () => {
-  const home = await Deno.realPath(await Deno.makeTempDir({ prefix: "weft_types_" }));
-  try {
-    await putPackage(`${home}/node_modules/@weft/weft`);
-    await Deno.writeTextFile(`${home}/consumer.ts`, CONSUMER);
-    const { CommonJS, ESNext } = oldest.ModuleKind;
-    // Node10 is the default of CommonJS, and knows no exports of packages.
-    for (const [module, resolution] of [[ESNext, "Bundler"], [CommonJS, "Node10"]] as const) {
-      const program = oldest.createProgram([`${home}/consumer.ts`], {
-        module,
-        moduleResolution: oldest.ModuleResolutionKind[resolution],
-        target: oldest.ScriptTarget.ESNext,
-        strict: true,
-        noEmit: true,
-        types: [],
-      });
-      const found = oldest.getPreEmitDiagnostics(program).map(({ file, messageText }) =>
-        `${file?.fileName.slice(home.length)}: ${
-          oldest.flattenDiagnosticMessageText(messageText, "\n")
-        }`
-      );
-      assertEquals(found, [], resolution);
-    }
-  } finally {
-    await Deno.remove(home, { recursive: true });
+/** Modules and files that `require`, as Node tells them apart; and Node10, the default of CommonJS, which knows no exports of packages. */
+const SETTINGS = [
+  ["Node16", "Node16", ["consumer.mts", "consumer.cts"]],
+  ["CommonJS", "Node10", ["consumer.cts"]],
+] as const;
+
+const home = await Deno.realPath(await Deno.makeTempDir({ prefix: "weft_types_" }));
+Deno.test.beforeAll(async () => {
+  await putPackage(`${home}/node_modules/@weft/weft`);
+  await Deno.mkdir(`${home}/node_modules/@bufbuild`);
+  await Deno.symlink(
+    await packageFolder("@bufbuild/protobuf"),
+    `${home}/node_modules/@bufbuild/protobuf`,
+  );
+  await Deno.writeTextFile(`${home}/consumer.mts`, consumer(false));
+  await Deno.writeTextFile(`${home}/consumer.cts`, consumer(true));
+});
+Deno.test.afterAll(() => Deno.remove(home, { recursive: true }));
+
+Deno.test("TypeScript 5.7 knows the types of all entries, without skipLibCheck and without types of WebGPU", () => {
+  for (const [module, resolution, files] of SETTINGS) {
+    const program = oldest.createProgram(files.map((file) => `${home}/${file}`), {
+      module: oldest.ModuleKind[module],
+      moduleResolution: oldest.ModuleResolutionKind[resolution],
+      target: oldest.ScriptTarget.ESNext,
+      strict: true,
+      noEmit: true,
+      types: [],
+    });
+    const found = oldest.getPreEmitDiagnostics(program).map(({ file, messageText }) =>
+      `${file?.fileName.slice(home.length)}: ${
+        oldest.flattenDiagnosticMessageText(messageText, "\n")
+      }`
+    );
+    assertEquals(found, [], resolution);
   }
+});
+
+Deno.test("TypeScript 7 knows them in modules and in files that require", async () => {
+  const [module, , files] = SETTINGS[0];
+  await Deno.writeTextFile(
+    `${home}/tsconfig.json`,
+    JSON.stringify({
+      compilerOptions: { module, target: "ESNext", strict: true, noEmit: true, types: [] },
+      files,
+    }),
+  );
+  const flags = ["--quiet", "-A", "--no-config", "--node-modules-dir=none"];
+  const { stdout } = await capture(
+    Deno.execPath(),
+    ["run", ...flags, NEWEST, "-p", `${home}/tsconfig.json`],
+    { timeoutMs: 300_000 },
+  );
+  assertEquals(stdout, "");
 });

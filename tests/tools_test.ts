@@ -7,7 +7,8 @@ import { capture } from "../tools/command.ts";
 import { generate as generateModules } from "../tools/modules.ts";
 import { documentsOf, importersOf } from "../tools/dev/nearest.ts";
 import { generate } from "../tools/shaders.ts";
-import { list } from "../tools/files.ts";
+import { usageOf } from "../tools/dev/help.ts";
+import { list, read } from "../tools/files.ts";
 import { isOfTheDay, THOROUGH as THOROUGH_EFFORT } from "./effort.ts";
 import { testsOfDay, THOROUGH } from "../tools/structure/test_days.ts";
 import { groupTests } from "../tools/structure/test_groups.ts";
@@ -238,4 +239,38 @@ Deno.test("testsOfDay() takes each file once a day, and each test of an adapter 
     inFolders,
   );
   for (const part of THOROUGH.flat()) assert(all.some((file) => file.startsWith(part)), part);
+});
+
+Deno.test("usageOf() gives the comment that a program begins with", () => {
+  const usage = "Does it.\n\n    task --all   all of it";
+  const block =
+    "/**\n * Does it.\n *\n *     task --all   all of it\n *\n * @module\n */\n\nx();\n";
+  assertEquals(usageOf(block), usage);
+  assertEquals(usageOf("#!/usr/bin/env deno\n/** Does it. */\nx(); /** y */"), "Does it.");
+  assertEquals(usageOf("// Does it.\n//\n//     task --all   all of it\n\n// x\n"), usage);
+  assertEquals(usageOf("x();\n"), "");
+});
+
+Deno.test("every task answers --help by the comment of its program", () => {
+  const silent = Object.entries(JSON.parse(read("deno.json")).tasks).filter(([, task]) => {
+    const { command } = task as { command: string };
+    const text = read(command.split(" ").at(-1)!);
+    const answers = command.includes("tools/run.ts") ||
+      /(?:runTask|answerHelp)\(import\.meta\.url/.test(text);
+    return !answers || !/\w/.test(usageOf(text));
+  });
+  assertEquals(silent.map(([name]) => name), []);
+});
+
+Deno.test("programs that try at random say how they are called, and refuse other arguments in a line", async () => {
+  const ask = (...args: string[]) =>
+    capture(Deno.execPath(), ["run", "-A", "tools/fuzz.ts", "programs", ...args]);
+  const help = await ask("--help");
+  assertEquals([help.code, help.stdout.split(":")[0]], [0, "`deno task fuzz programs`"]);
+  const refused = await ask("--nonsense");
+  assertEquals(refused.code, 2);
+  assertMatch(
+    refused.stderr.trim(),
+    /^(?:Warning.*\n)?Unknown option '--nonsense'; --help tells of them$/,
+  );
 });

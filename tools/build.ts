@@ -11,6 +11,7 @@
 
 import { build, type BuildOptions, type Plugin, stop } from "esbuild";
 import { capture, run } from "./command.ts";
+import { runTask } from "./dev/help.ts";
 import { type Config, enterRoot, read, readConfig, ROOT } from "./files.ts";
 import { commonJs } from "./package/common_js.ts";
 import { globalScripts } from "./package/global_script.ts";
@@ -30,6 +31,9 @@ const ORT_FOLDER = "out/ort";
 
 /** The folder of declarations in the package. */
 const TYPES = "types";
+
+/** The folder of the same declarations for programs that `require`: TypeScript tells by a folder what its files declare. */
+const COMMON_TYPES = "types-cjs";
 
 /** The language level of the JavaScript files: that of the oldest supported Node. */
 const TARGET = "node20";
@@ -229,7 +233,9 @@ async function addTypes(entries: readonly Entry[], files: Map<string, string>): 
   const sources = [...new Set(entries.map(({ source }) => source))];
   for (const [path, text] of declarations(sources)) {
     files.set(`${TYPES}/${path}`, text);
+    files.set(`${COMMON_TYPES}/${path}`, text);
   }
+  files.set(`${COMMON_TYPES}/package.json`, json({ type: "commonjs" }));
   const own = entries.filter((entry, i) => entries.findIndex((e) => e.file === entry.file) === i);
   for (const entry of own) {
     const name = `${entry.file}.js`;
@@ -237,8 +243,8 @@ async function addTypes(entries: readonly Entry[], files: Map<string, string>): 
   }
 }
 
-function typesOf({ source }: Entry): string {
-  return `./${TYPES}/${source.replace(/\.ts$/, ".d.ts")}`;
+function typesOf({ source }: Entry, folder = TYPES): string {
+  return `./${folder}/${source.replace(/\.ts$/, ".d.ts")}`;
 }
 
 function denoConfig({ name, version, license, imports }: Config, entries: readonly Entry[]) {
@@ -251,7 +257,7 @@ function denoConfig({ name, version, license, imports }: Config, entries: readon
     // A package.json beside it would have packages looked for in a node_modules folder.
     nodeModulesDir: "none",
     // The folder is ignored by git, and would be by `deno publish`.
-    publish: { exclude: ["!**/*", TREE, "*.cjs", "*.min.js"] },
+    publish: { exclude: ["!**/*", TREE, COMMON_TYPES, "*.cjs", "*.min.js"] },
   };
 }
 
@@ -285,13 +291,22 @@ function npmManifest(
     ...repository,
     type: "module",
     exports: Object.fromEntries(
-      entries.map((entry) => [entry.name, {
-        types: typesOf(entry),
+      entries.map((entry) => {
         // Bundlers know this condition; Deno, Node and pages do not, and load few files.
-        module: `./${placeOf(entry.source)}`,
-        ...(!/^(tfjs-core-|image$)/.test(entry.file) && { require: `./${entry.file}.cjs` }),
-        default: `./${entry.file}.js`,
-      }]),
+        const module = `./${placeOf(entry.source)}`;
+        return [entry.name, {
+          ...(!/^(tfjs-core-|image$)/.test(entry.file) && {
+            require: {
+              types: typesOf(entry, COMMON_TYPES),
+              module,
+              default: `./${entry.file}.cjs`,
+            },
+          }),
+          types: typesOf(entry),
+          module,
+          default: `./${entry.file}.js`,
+        }];
+      }),
     ),
     // CDNs serve it to pages without modules.
     unpkg: "./weft.min.js",
@@ -332,4 +347,4 @@ async function main(args: readonly string[]): Promise<number> {
   return (await run(Deno.execPath(), ["publish", "--dry-run", "--allow-dirty"])).code;
 }
 
-if (import.meta.main) Deno.exit(await main(Deno.args));
+if (import.meta.main) await runTask(import.meta.url, main);

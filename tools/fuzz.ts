@@ -9,13 +9,14 @@
  *     deno task fuzz --json=out/fuzz.json     what is known; a run that finds the file goes on where that ended
  *     deno task fuzz --minutes=9              ends after so long
  *
- * `deno task fuzz programs` runs random programs instead: tools/fuzz_programs/main.ts says how. `deno task fuzz kills` kills processes
- * in the middle of saves: tests/io/kills.ts.
+ * `deno task fuzz programs` runs random programs instead, and `deno task fuzz kills` kills processes in the middle of
+ * saves; each has a `--help` of its own.
  *
  * @module
  */
 import { parseArgs } from "node:util";
 import { run } from "./command.ts";
+import { runTask } from "./dev/help.ts";
 import { prepareWebGpu } from "./environment.ts";
 import { enterRoot } from "./files.ts";
 import { chooseImports } from "./jsr.ts";
@@ -184,5 +185,6 @@ async function runOther(program: string, args: readonly string[]): Promise<numbe
 if (import.meta.main) {
   const [what, ...rest] = Deno.args;
   const other = OTHERS[what ?? ""];
-  Deno.exit(other === undefined ? await main(Deno.args) : await runOther(other, rest));
+  if (other === undefined) await runTask(import.meta.url, main);
+  else Deno.exit(await runOther(other, rest));
 }

@@ -8,6 +8,7 @@
  * @module
  */
 
+import { answerHelp } from "./dev/help.ts";
 import { enterRoot, entryPoints, list, read } from "./files.ts";
 import { type ModuleGraph, readModuleGraph } from "./module_graph.ts";
 import { riddlesIn } from "./structure/prose.ts";
@@ -157,6 +158,7 @@ function exceptions(now: Sizes, listed: Sizes, accept: boolean): Sizes {
 }
 
 if (import.meta.main) {
+  answerHelp(import.meta.url);
   enterRoot();
   const { registeredOpNames } = await import("../src/library/testing/mod.ts");
   const now = measure(new Set(registeredOpNames()), await readSources());

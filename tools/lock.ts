@@ -9,6 +9,7 @@
  */
 
 import { run } from "./command.ts";
+import { answerHelp } from "./dev/help.ts";
 import { enterRoot, list, read, readConfig } from "./files.ts";
 
 /** The lock file. */
@@ -33,6 +34,7 @@ function packages(): string[] {
 }
 
 if (import.meta.main) {
+  answerHelp(import.meta.url);
   enterRoot();
   await Deno.remove(LOCK).catch(() => {});
   const args = ["cache", "--quiet", "--lock", LOCK, "--frozen=false", ...packages()];

@@ -8,6 +8,7 @@
  * @module
  */
 
+import { runTask } from "./dev/help.ts";
 import { enterRoot, exists, read } from "./files.ts";
 import { type ModuleGraph, readModuleGraph } from "./module_graph.ts";
 
@@ -38,12 +39,13 @@ export function generate(graph: ModuleGraph): string {
   return HEADER + order.map((file) => `import "./${file.slice("src/".length)}";\n`).join("");
 }
 
-async function main(): Promise<void> {
+async function main(): Promise<number> {
   enterRoot();
   const current = exists(TARGET) ? read(TARGET) : null;
   const wanted = generate(await readModuleGraph([ENTRY]));
   if (current !== wanted) Deno.writeTextFileSync(TARGET, wanted);
   console.log(`${TARGET}: ${current === wanted ? "unchanged" : "written"}`);
+  return 0;
 }
 
-if (import.meta.main) await main();
+if (import.meta.main) await runTask(import.meta.url, main);

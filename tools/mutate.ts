@@ -26,6 +26,7 @@
  */
 
 import { parseArgs } from "node:util";
+import { runTask } from "./dev/help.ts";
 import { enterRoot, exists, list, read } from "./files.ts";
 import { Coverage } from "./mutate/coverage.ts";
 import { judge, type Verdict } from "./mutate/judge.ts";
@@ -202,4 +203,4 @@ function report(verdicts: readonly Verdict[], seconds: number): void {
   );
 }
 
-if (import.meta.main) Deno.exit(await main(Deno.args));
+if (import.meta.main) await runTask(import.meta.url, main);

@@ -10,6 +10,7 @@
 
 import { parseArgs } from "node:util";
 import { capture, run } from "./command.ts";
+import { runTask } from "./dev/help.ts";
 import { EXAMPLES, writeExamples } from "./doc_test.ts";
 import { prepareWebGpu } from "./environment.ts";
 import { enterRoot, entryPoints, exists } from "./files.ts";
@@ -138,4 +139,4 @@ async function main(args: string[]): Promise<number> {
   return failures === 0 ? 0 : 1;
 }
 
-if (import.meta.main) Deno.exit(await main(Deno.args));
+if (import.meta.main) await runTask(import.meta.url, main);

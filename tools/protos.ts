@@ -5,6 +5,7 @@
  * @module
  */
 
+import { runTask } from "./dev/help.ts";
 import { enterRoot } from "./files.ts";
 
 /** Where .proto files and what is made of them stand. Those of one folder may import one another. */
@@ -59,4 +60,4 @@ async function main(): Promise<number> {
   return 0;
 }
 
-if (import.meta.main) Deno.exit(await main());
+if (import.meta.main) await runTask(import.meta.url, main);

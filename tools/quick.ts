@@ -11,6 +11,7 @@
 import { parseArgs } from "node:util";
 import { opsDefined, shareSubject } from "./affected.ts";
 import { capture, run } from "./command.ts";
+import { runTask } from "./dev/help.ts";
 import { enterRoot, entryPoints, exists, list, read } from "./files.ts";
 import { nativeCheck } from "./native_check.ts";
 import { nearestTests, sourceGraph } from "./dev/nearest.ts";
@@ -97,4 +98,4 @@ async function main(args: string[]): Promise<number> {
   return failures === 0 ? 0 : 1;
 }
 
-if (import.meta.main) Deno.exit(await main(Deno.args));
+if (import.meta.main) await runTask(import.meta.url, main);

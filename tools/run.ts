@@ -7,8 +7,9 @@
  */
 
 import { run } from "./command.ts";
+import { answerHelp } from "./dev/help.ts";
 import { prepareWebGpu } from "./environment.ts";
-import { enterRoot, exists } from "./files.ts";
+import { enterRoot, exists, ROOT } from "./files.ts";
 import { FROZEN, frozenArgs } from "./lock.ts";
 
 async function main(given: string[]): Promise<number> {
@@ -19,6 +20,7 @@ async function main(given: string[]): Promise<number> {
     console.error(`Cannot run "${program}": there is no such file`);
     return 2;
   }
+  answerHelp(new URL(program, ROOT).href, args);
   prepareWebGpu();
   const flags = ["run", "--allow-all", ...(isFrozen ? FROZEN : frozenArgs())];
   return (await run(Deno.execPath(), [...flags, program, ...args])).code;

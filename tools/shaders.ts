@@ -10,6 +10,7 @@
  */
 
 import { changes } from "./dev/changes.ts";
+import { runTask } from "./dev/help.ts";
 import { enterRoot, exists, list, read } from "./files.ts";
 import { EXPANDED, expansions, type Shaders } from "./shaders/expansion.ts";
 import { hasPieces, isKernel, type ReadShader } from "./shaders/lines.ts";
@@ -219,4 +220,4 @@ async function load(modules: readonly string[]): Promise<Shaders> {
   return Object.assign({}, ...await Promise.all(loaded));
 }
 
-if (import.meta.main) Deno.exit(await main(Deno.args));
+if (import.meta.main) await runTask(import.meta.url, main);

@@ -11,6 +11,7 @@ import { build, type Plugin, stop } from "esbuild";
 import { dirname, extname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { minify } from "oxc-minify";
+import { answerHelp } from "./dev/help.ts";
 import { enterRoot, list, readConfig, ROOT } from "./files.ts";
 import { packedDigits } from "./site/digits.ts";
 import { writeDocuments } from "./site/documents.ts";
@@ -219,6 +220,7 @@ export function serveSite(
 }
 
 if (import.meta.main) {
+  answerHelp(import.meta.url);
   const { values } = parseArgs({
     args: Deno.args,
     options: { serve: { type: "boolean" }, port: { type: "string", default: "8000" } },

@@ -17,6 +17,7 @@
  */
 
 import { chooseSwiftShader, describeAdapter, findOrInstallAdapter } from "./adapter.ts";
+import { runTask } from "./dev/help.ts";
 import { prepareWebGpu } from "./environment.ts";
 import { enterRoot, exists, list } from "./files.ts";
 import { chooseImports } from "./jsr.ts";
@@ -170,4 +171,4 @@ function reportSkipped(skipped: readonly SkippedTest[], hasAdapter: boolean): vo
   }
 }
 
-if (import.meta.main) Deno.exit(await main(Deno.args));
+if (import.meta.main) await runTask(import.meta.url, main);

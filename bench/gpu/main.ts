@@ -10,6 +10,7 @@
 // adapters do in a minute.
 // On another machine: `deno run -A FILE.js` with the same flags.
 
+import { runTask } from "../../tools/dev/help.ts";
 import { bundle } from "./bundle.ts";
 import { writeTables } from "./write.ts";
 
@@ -28,4 +29,4 @@ async function main([command, ...args]: readonly string[]): Promise<number> {
   return (await child.spawn().status).code;
 }
 
-if (import.meta.main) Deno.exit(await main(Deno.args));
+if (import.meta.main) await runTask(import.meta.url, main);

@@ -7,6 +7,7 @@
  */
 import { cpSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { runTask } from "../../tools/dev/help.ts";
 import { Random } from "../hostile/mutate.ts";
 import { KILLED } from "./killed_kinds.ts";
 import { makeModels, VALUES } from "./saved_kinds.ts";
@@ -151,4 +152,4 @@ async function main(args: readonly string[]): Promise<number> {
   return failures.length > 0 ? 1 : 0;
 }
 
-if (import.meta.main) Deno.exit(await main(Deno.args));
+if (import.meta.main) await runTask(import.meta.url, main);

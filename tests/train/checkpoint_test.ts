@@ -83,7 +83,7 @@ Deno.test("a Checkpoint reads what TensorFlow saved, and says what does not fit"
     assertThrows(
       () => partial.assertConsumed(),
       tf.RuntimeError,
-      `nobody took the checkpoint's values n${VALUE}`,
+      `no variable took the checkpoint's values n${VALUE}`,
     );
     const more = await new Checkpoint({ v, n, model: { other } }).restore(prefix);
     assertThrows(

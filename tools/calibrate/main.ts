@@ -17,6 +17,7 @@ import type { ConcreteSpec } from "../../src/engine/core/tensor_spec.ts";
 import { CpuDevice } from "../../src/engine/devices/cpu/cpu_device.ts";
 import { THRESHOLDS } from "../../src/engine/devices/cpu/thresholds.ts";
 import { isHostInput, problemOf } from "../../src/library/testing/run_op.ts";
+import { runTask } from "../dev/help.ts";
 import { fitThreshold, lossOf, type Point, withThreshold } from "./fit.ts";
 import { type Name, type Question, QUESTIONS, type Work } from "./questions.ts";
 
@@ -146,4 +147,4 @@ async function main(args: readonly string[]): Promise<number> {
   return 0;
 }
 
-if (import.meta.main) Deno.exit(await main(Deno.args));
+if (import.meta.main) await runTask(import.meta.url, main);

@@ -13,6 +13,7 @@ import * as tf from "../../mod.ts";
 import { kernelTrace } from "../../src/engine/core/device.ts";
 import { kernelText } from "../../src/engine/runtime/debug.ts";
 import { prepareWebGpu } from "../environment.ts";
+import { runTask } from "./help.ts";
 
 /** Disassembles WebAssembly. It is fetched when this tool first prints a kernel of the CPU. */
 const DISASSEMBLER = "npm:wabt@1.0.37";
@@ -123,5 +124,5 @@ async function assembly(bytes: BufferSource): Promise<string> {
 
 if (import.meta.main) {
   prepareWebGpu();
-  Deno.exit(await main(Deno.args));
+  await runTask(import.meta.url, main);
 }

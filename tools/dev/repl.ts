@@ -7,6 +7,7 @@
 import { prepareWebGpu } from "../environment.ts";
 import { enterRoot } from "../files.ts";
 import { chooseImports } from "../jsr.ts";
+import { runTask } from "./help.ts";
 
 /** The prompt's first statement. */
 const BEGINNING = 'import * as tf from "@weft/weft"; await tf.ready();';
@@ -22,4 +23,4 @@ async function main(): Promise<number> {
   return (await command.spawn().status).code;
 }
 
-if (import.meta.main) Deno.exit(await main());
+if (import.meta.main) await runTask(import.meta.url, main);

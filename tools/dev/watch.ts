@@ -9,6 +9,7 @@ import { parseArgs } from "node:util";
 import { changes } from "./changes.ts";
 import { run } from "../command.ts";
 import { enterRoot, exists } from "../files.ts";
+import { runTask } from "./help.ts";
 import { nearestTests, sourceGraph } from "./nearest.ts";
 
 const deno = async (...args: string[]): Promise<number> => (await run(Deno.execPath(), args)).code;
@@ -38,4 +39,4 @@ async function main(args: string[]): Promise<number> {
   return 0;
 }
 
-if (import.meta.main) Deno.exit(await main(Deno.args));
+if (import.meta.main) await runTask(import.meta.url, main);

@@ -6,6 +6,7 @@
  */
 
 import { enterRoot, exists } from "../files.ts";
+import { runTask } from "./help.ts";
 import { documentsOf, importersOf, nearestTests, sourceGraph } from "./nearest.ts";
 
 /** Lines of each list, so that a file that all others import still fits on a screen. */
@@ -31,4 +32,4 @@ function show(title: string, lines: readonly string[]): void {
   if (lines.length > MOST) console.log(`  … and ${lines.length - MOST} more`);
 }
 
-if (import.meta.main) Deno.exit(await main(Deno.args));
+if (import.meta.main) await runTask(import.meta.url, main);

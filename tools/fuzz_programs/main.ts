@@ -17,6 +17,7 @@
 import { parseArgs } from "node:util";
 import * as tf from "@weft/weft";
 import { attentionOptions } from "../../src/engine/graph/passes/attention.ts";
+import { runTask } from "../dev/help.ts";
 import { type Fault, faultsOf, firstLine } from "./check.ts";
 import { generate, taken, TEMPLATES } from "./generator.ts";
 import { type Program, programText } from "./program.ts";
@@ -123,4 +124,4 @@ async function main(args: readonly string[]): Promise<number> {
   return told === 0 ? 0 : 1;
 }
 
-if (import.meta.main) Deno.exit(await main(Deno.args));
+if (import.meta.main) await runTask(import.meta.url, main);

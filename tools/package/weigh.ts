@@ -9,6 +9,7 @@ import { build, stop } from "esbuild";
 import { parseArgs } from "node:util";
 import { brotliCompressSync } from "node:zlib";
 import { buildPackage } from "../build.ts";
+import { answerHelp } from "../dev/help.ts";
 import { enterRoot } from "../files.ts";
 import { packageFolder } from "../npm.ts";
 import { MODEL } from "./small_model.ts";
@@ -173,6 +174,7 @@ function print(name: string, { first, later, modules }: Weight, most: number): v
 }
 
 if (import.meta.main) {
+  answerHelp(import.meta.url);
   const { values, positionals } = parseArgs({
     args: Deno.args,
     allowPositionals: true,

@@ -1,10 +1,11 @@
 /**
- * The areas of `src/`, their rooms, and the import law between them: the one place where it stands. `tests/architecture_test.ts` holds
- * every import to it, `deno task areas` renders it into ARCHITECTURE.md, and `deno task size` measures by it.
+ * `deno task areas`: renders into ARCHITECTURE.md the areas of `src/`, their rooms, and the import law that `tests/architecture_test.ts` checks.
  *
  * @module
  */
 
+import { run } from "../command.ts";
+import { answerHelp } from "../dev/help.ts";
 import { enterRoot, read } from "../files.ts";
 
 /** A folder of an area, or the files at the top of one. */
@@ -392,6 +393,8 @@ export function withTable(text: string): string {
 }
 
 if (import.meta.main) {
+  answerHelp(import.meta.url);
   enterRoot();
   await Deno.writeTextFile("ARCHITECTURE.md", withTable(read("ARCHITECTURE.md")));
+  await run(Deno.execPath(), ["fmt", "-q", "ARCHITECTURE.md"]);
 }

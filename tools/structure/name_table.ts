@@ -5,7 +5,6 @@
  * @module
  */
 
-import { enterRoot } from "../files.ts";
 import { ELSEWHERE, LEFT_OUT } from "./names_elsewhere.ts";
 import NAMES from "./tensorflow_names.json" with { type: "json" };
 
@@ -111,9 +110,4 @@ export async function nameTableText(): Promise<string> {
     "",
     ...Object.keys(NAMES).flatMap((space) => section(space, rowsOf(space, tf), tf)),
   ].join("\n");
-}
-
-if (import.meta.main) {
-  enterRoot();
-  await Deno.writeTextFile(DOCUMENT, await nameTableText());
 }

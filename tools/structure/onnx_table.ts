@@ -4,8 +4,6 @@
  * @module
  */
 
-import { enterRoot } from "../files.ts";
-
 /** The document. */
 export const DOCUMENT = "docs/onnx_ops.md";
 
@@ -57,9 +55,4 @@ export async function onnxTableText(): Promise<string> {
     "All other ops are refused too: `UnimplementedError` names all of a model at once.",
     "",
   ].join("\n");
-}
-
-if (import.meta.main) {
-  enterRoot();
-  await Deno.writeTextFile(DOCUMENT, await onnxTableText());
 }

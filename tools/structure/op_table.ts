@@ -4,8 +4,6 @@
  * @module
  */
 
-import { enterRoot } from "../files.ts";
-
 /** The document. */
 export const DOCUMENT = "docs/tensorflow_ops.md";
 
@@ -52,9 +50,4 @@ export async function opTableText(): Promise<string> {
     "All other ops are refused too: `NotFoundError` names all of a graph at once.",
     "",
   ].join("\n");
-}
-
-if (import.meta.main) {
-  enterRoot();
-  await Deno.writeTextFile(DOCUMENT, await opTableText());
 }

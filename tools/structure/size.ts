@@ -7,6 +7,7 @@
  * @module
  */
 
+import { answerHelp } from "../dev/help.ts";
 import { AREAS, roomOf } from "./areas.ts";
 import { capture } from "../command.ts";
 import { enterRoot, list, read } from "../files.ts";
@@ -123,6 +124,7 @@ function print(now: [string, Lines][], before: ReadonlyMap<string, Lines> | null
 }
 
 if (import.meta.main) {
+  answerHelp(import.meta.url);
   enterRoot();
   const [commit] = Deno.args;
   const files = ["mod.ts", ...list("src", ".ts")].map((file) => [file, read(file)] as const);

@@ -11,6 +11,7 @@ import { pipelineOptions } from "../../src/engine/graph/passes/pipeline.ts";
 import { irText } from "../../src/engine/graph/passes/verify.ts";
 import { planText } from "../../src/engine/runtime/debug.ts";
 import { planTrace } from "../../src/engine/runtime/plan/plan.ts";
+import { answerHelp } from "../dev/help.ts";
 import { prepareWebGpu } from "../environment.ts";
 import { enterRoot, read } from "../files.ts";
 
@@ -80,6 +81,7 @@ export function withWalk(document: string, texts: Walk): string {
 }
 
 if (import.meta.main) {
+  answerHelp(import.meta.url);
   prepareWebGpu();
   enterRoot();
   const texts = await walk();

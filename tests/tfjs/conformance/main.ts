@@ -14,6 +14,7 @@
 // numbers must be closer than TensorFlow.js asks (see test_util.ts). Exit status 0 means that the outcome is exactly
 // what tests/tfjs/conformance/expected_failures.json says.
 
+import { runTask } from "../../../tools/dev/help.ts";
 import { TextLineStream } from "./text_lines.ts";
 import { parseArgs } from "node:util";
 import { type BundledFile, bundleSuite, scanSuite } from "./bundle.ts";
@@ -229,4 +230,4 @@ async function main(args: readonly string[]): Promise<number> {
   return good ? 0 : 1;
 }
 
-if (import.meta.main) Deno.exit(await main(Deno.args));
+if (import.meta.main) await runTask(import.meta.url, main);

@@ -117,7 +117,7 @@ function statusOf(
   const status: RestoreStatus = {
     assertConsumed() {
       status.assertExistingObjectsMatched();
-      refuse(unused, "nobody took the checkpoint's values");
+      refuse(unused, "no variable took the checkpoint's values");
       return status;
     },
     assertExistingObjectsMatched() {
