@@ -34,7 +34,7 @@ const PAGE: Readonly<Record<string, Limits>> = {
   mlp_webgpu: { first: 92, whole: 155, loads: ["adapter", "webgpu_device"] },
   ort: { first: 265, whole: 308, loads: ["vectors"] },
   ort_webgpu: { first: 265, whole: 363, loads: ["adapter", "webgpu_device", "window_kernels"] },
-  all: { first: 339, whole: 431, loads: ALL_CPU },
+  all: { first: 340, whole: 431, loads: ALL_CPU },
 };
 
 let home = "";

@@ -43,7 +43,10 @@ const LOOPS: Readonly<Record<string, string>> = {
   _CTCLoss: "alignments are found by the host",
   BroadcastGradientArgs: "shapes differ",
   _CheckedGradient: "the gradient of a user's function is checked by itself",
-  StatelessRandomGammaV2: "draws depend on what they are drawn from",
+  ...named(
+    "StatelessRandomGammaV2 StatelessRandomGammaV3",
+    "draws depend on what they are drawn from",
+  ),
 };
 
 function named(names: string, reason: string): Record<string, string> {

@@ -85,6 +85,11 @@ export const IMPORTED_MORE: SampleTable = {
   Igamma: [sample([positive(3, 1), positive(4)], {}, FIRST_ORDER)],
   Igammac: [sample([positive(4), positive(4)], {}, FIRST_ORDER)],
   IgammaGradA: [sample([positive(4), positive(4)])],
+  RandomGammaGrad: [sample([positive(3, 1), positive(4)])],
+  StatelessRandomGammaV3: [
+    sample([vector(2, 3), key, counter, number(1), positive(3)], {}, NO_VECTORS),
+    sample([vector(0, 2), key, counter, number(3), positive()], {}, NO_VECTORS),
+  ],
   Svd: [
     sample([distinct(4, 3)], {}, NO_VECTORS),
     sample([distinct(3, 3)], { full_matrices: true }, NO_VECTORS),

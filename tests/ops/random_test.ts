@@ -98,6 +98,18 @@ testOnDevices("multinomial() draws outcomes as often as their probabilities say"
   }
   assertThrows(() => tf.multinomial([1], 2), Error, "at least 2 outcomes");
   assertEquals(tf.multinomial([[1, 2, 3]], 4).shape, [1, 4]);
+  // TensorFlow's function takes one class, with any logit.
+  assertEquals(tf.random.categorical([[0.5], [-Infinity]], 3).arraySync(), [[0, 0, 0], [0, 0, 0]]);
+  const draws = tf.function((x: tf.Tensor) => tf.random.categorical(x, 2), {
+    inputSignature: [new tf.TensorSpec([null, null], "float32")],
+  });
+  assertEquals(draws(tf.zeros([2, 1])).arraySync(), [[0, 0], [0, 0]]);
+  assertThrows(
+    () => tf.random.categorical(tf.zeros([2, 0]), 3),
+    tf.errors.InvalidArgumentError,
+    "no classes",
+  );
+  assertThrows(() => tf.random.categorical(tf.zeros([1, 1, 1]), 3), tf.ValueError, "Rank");
 });
 
 testOnDevices("a call with a seed gives the same numbers each time, others do not", () => {

@@ -1,6 +1,6 @@
 /**
  * Ops of TensorFlow that are written in ours when a graph is imported: what TensorFlow 2.21 computed (make_op_fixtures.py,
- * make_more_op_fixtures.py, make_older_op_fixtures.py, make_recurrent_op_fixtures.py).
+ * make_more_op_fixtures.py, make_older_op_fixtures.py, make_recurrent_op_fixtures.py, make_gradient_op_fixtures.py).
  */
 
 import { assertEquals } from "@std/assert";
@@ -16,11 +16,13 @@ interface Case {
 }
 
 const FIXTURES = new URL("./fixtures/", import.meta.url);
-const FAMILIES = ["ops", "more_ops", "older_ops", "recurrent_ops"].flatMap((file) => {
-  const all: Case[] = JSON.parse(Deno.readTextFileSync(new URL(`${file}.json`, FIXTURES)));
-  const families = Map.groupBy(all, (c) => c.tensor.split("_")[0]!);
-  return [...families].map(([family, cases]) => ({ file, family, cases }));
-});
+const FAMILIES = ["ops", "more_ops", "older_ops", "recurrent_ops", "gradient_ops"].flatMap(
+  (file) => {
+    const all: Case[] = JSON.parse(Deno.readTextFileSync(new URL(`${file}.json`, FIXTURES)));
+    const families = Map.groupBy(all, (c) => c.tensor.split("_")[0]!);
+    return [...families].map(([family, cases]) => ({ file, family, cases }));
+  },
+);
 
 for (const { file, family, cases } of FAMILIES) {
   testOnDevices(`imported ${family} compute what TensorFlow's do`, async () => {

@@ -122,7 +122,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   ...named("MatrixDiagPartV3", onlyFirst, 2),
   // Elements by themselves, with kernels of their own.
   Betainc: ofOneShape,
-  ...named("Igamma Igammac IgammaGradA Polygamma Zeta NextAfter", pointwise),
+  ...named("Igamma Igammac IgammaGradA RandomGammaGrad Polygamma Zeta NextAfter", pointwise),
   ...named("BesselI0 BesselI0e BesselI1 BesselI1e BesselJ0 BesselJ1 BesselK0 BesselK0e", onlyFirst),
   ...named("BesselK1 BesselK1e BesselY0 BesselY1 Dawsn Expint FresnelCos FresnelSin", onlyFirst),
   ...named("Spence", onlyFirst),

@@ -4,7 +4,7 @@ import type { Tensor } from "../core/tensor.ts";
 import { concat } from "../ops/array/join.ts";
 import { range } from "../ops/array/ranges.ts";
 import { broadcastTo } from "../ops/array/repeat.ts";
-import { reshape } from "../ops/array/view.ts";
+import { reshape, shape } from "../ops/array/view.ts";
 import { castInput, intVector } from "../ops/input.ts";
 import { along, direct, everyBatched, folded } from "./rules_common.ts";
 import {
@@ -25,12 +25,18 @@ const parted: Rule = (call) => {
   return rank !== null && places.every((v) => rowRank(v) === rank) ? everyBatched(call) : null;
 };
 
-/** Texts of one shape joined, with those that are the same everywhere. */
+/** Texts of one shape joined, with single ones: those of rows stand beside all of their row. */
 const joined: Rule = ({ def, attrs, inputs, rows }) => {
   const ranks = inputs.map(rowRank), most = Math.max(...ranks.map((rank) => rank ?? 0));
-  const isAlone = (v: RowValue): boolean => !v.batched && rowRank(v) === 0;
-  if (inputs.some((v) => !isAlone(v) && rowRank(v) !== most)) return null;
-  return apply(def, inputs.map((v) => isAlone(v) ? v.all : batchedOf(v, rows)), attrs);
+  if (ranks.some((rank) => rank !== 0 && rank !== most)) return null;
+  const whole = inputs.find((_, i) => ranks[i] === most)!;
+  const each = (v: RowValue): OpInput => {
+    if (rowRank(v) === most) return batchedOf(v, rows);
+    if (!v.batched) return v.all;
+    const alone = reshape(v.all, [-1, ...new Array<number>(most).fill(1)]);
+    return broadcastTo(alone, shape(batchedOf(whole, rows)));
+  };
+  return apply(def, inputs.map(each), attrs);
 };
 
 /** Elements of sequences with the number of their row before their places. */

@@ -27,6 +27,7 @@ import { IsotonicRegression } from "./nn/isotonic.ts";
 import { FAKE_QUANT_OPS } from "./quantised/fake_quant.ts";
 import { CANDIDATE_OPS } from "./random/candidate_ops.ts";
 import { DISTRIBUTION_OPS } from "./random/distributions.ts";
+import { GammaOfKey } from "./random/gamma_ops.ts";
 import { PHILOX_OPS } from "./random/philox.ts";
 import { PhiloxSkip, StatelessShuffle } from "./random/shuffle.ts";
 import { CTCBeamSearchDecoder, CTCGreedyDecoder, CTCLoss } from "./rows/ctc.ts";
@@ -45,9 +46,11 @@ export { transpose } from "./array/move.ts";
 export { range } from "./array/ranges.ts";
 export { reverseSequence } from "./array/sequences.ts";
 export { slice } from "./array/slice.ts";
+export { choleskyGradient } from "./linalg/solve.ts";
 export { conj } from "./pointwise/complex.ts";
 export { angle } from "./pointwise/made.ts";
 export { raggedFillEmptyRows } from "./ragged/ragged_segments.ts";
+export { checkedIndices } from "./ragged/sparse_check.ts";
 export { drawKey } from "./random/state.ts";
 export { PhiloxSkip } from "./random/shuffle.ts";
 export { prod } from "./reduce/prod.ts";
@@ -68,6 +71,7 @@ export const FILE_OPS: readonly OpDef[] = [
   ...DISTORTED_BOXES,
   ...DRAWN_BOXES,
   ...GLIMPSES,
+  GammaOfKey,
   GenerateBoundingBoxProposals,
   ...CANDIDATE_OPS,
   ...DISTRIBUTION_OPS,

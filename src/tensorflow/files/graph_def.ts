@@ -1,4 +1,5 @@
 /** GraphDefs in TensorFlow's files: binary, text (`.pbtxt`) or JSON. */
+import "../graph/rules/gradients.ts";
 import "../graph/rules/recurrent.ts";
 import "../graph/rules/sparse_split.ts";
 import { wantList, wantObject } from "../../engine/core/arguments.ts";

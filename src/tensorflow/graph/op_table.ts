@@ -11,7 +11,7 @@ import { appendRow } from "../../engine/runtime/control/growing_rows.ts";
 import { tensorScatterAdd, tensorScatterUpdate } from "../../engine/ops/array/scatter.ts";
 import { identity, shape } from "../../engine/ops/array/view.ts";
 import { floatScalar, intScalar, intVector } from "../../engine/ops/input.ts";
-import { div, mod, mul, neg, sub } from "../../engine/ops/pointwise/arithmetic.ts";
+import { div, mod, mul, neg, sub, sumOfTexts } from "../../engine/ops/pointwise/arithmetic.ts";
 import { less } from "../../engine/ops/pointwise/compare.ts";
 import { square } from "../../engine/ops/pointwise/power.ts";
 import { abs, sign } from "../../engine/ops/pointwise/rounding.ts";
@@ -41,7 +41,7 @@ import {
   type RuleEntry,
   same,
 } from "./rule.ts";
-import { inBlocks, joinTexts, pass, reverse, reverseSequence, stitched } from "./rules/arrays.ts";
+import { inBlocks, pass, reverse, reverseSequence, stitched } from "./rules/arrays.ts";
 import { binomialOfState, ofState, shuffled, truncatedBetween } from "./rules/draws.ts";
 import { functionGradient, oneOf } from "./rules/functions.ts";
 import { groupedConv, groupsOf } from "./rules/grouped_conv.ts";
@@ -72,6 +72,7 @@ import {
   read,
   resourceGather,
   rngReadAndSkip,
+  rngSkip,
   scattered,
   scatteredRows,
 } from "./rules/variables.ts";
@@ -86,8 +87,8 @@ const areTexts = ({ inputs: [x] }: ImportedNode): boolean => x?.dtype === "strin
 /** The ops that are not as they stand. */
 const TABLE: Record<string, OpEntry> = {
   // Ops of ours that do not know some nodes.
-  Add: rule(joinTexts, 2, { when: areTexts }),
-  AddV2: rule(joinTexts, 2, { when: areTexts }),
+  Add: rule(({ inputs }) => [sumOfTexts(inputs)], 2, { when: areTexts }),
+  AddV2: rule(({ inputs }) => [sumOfTexts(inputs)], 2, { when: areTexts }),
   Conv2D: rule(groupedConv, 2, { when: (node) => groupsOf(node) > 1 }),
   // Other names, which files of TensorFlow.js have.
   FusedDepthwiseConv2dNative: same("_FusedDepthwiseConv2dNative"),
@@ -218,6 +219,7 @@ const TABLE: Record<string, OpEntry> = {
   ResourceGather: rule(resourceGather, 2),
   ResourceGatherNd: rule((node) => [gatherND(read(node), node.inputs[1])], 2),
   RngReadAndSkip: rule(rngReadAndSkip, 3),
+  RngSkip: rule(rngSkip, 3),
   VariableShape: rule((node) => [shape(read(node))]),
   ResourceScatterNdUpdate: rule(scattered(tensorScatterUpdate), 3),
   ResourceScatterNdAdd: rule(scattered(tensorScatterAdd), 3),
@@ -298,6 +300,8 @@ const TABLE: Record<string, OpEntry> = {
     'its rule is in another entry, add import "@weft/weft/tf"',
     ...["BlockLSTM", "BlockLSTMV2", "BlockLSTMGrad", "BlockLSTMGradV2", "LSTMBlockCell"],
     ...["LSTMBlockCellGrad", "GRUBlockCell", "GRUBlockCellGrad", "SparseSplit"],
+    ...["CholeskyGrad", "SparseSegmentSumGrad", "SparseSegmentMeanGrad", "SparseSegmentSqrtNGrad"],
+    ...["SparseSegmentSumGradV2", "SparseSegmentMeanGradV2", "SparseSegmentSqrtNGradV2"],
   ),
   ...refused(
     "it is a kernel for TPUs: convert the model for CPUs",

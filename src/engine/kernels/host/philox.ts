@@ -16,20 +16,24 @@ function high(a: number, b: number): number {
 /** A sequence of words: four for each counter, which goes up by one. */
 export class Philox {
   readonly #key: readonly [number, number];
-  readonly #first: bigint;
-  #counter: bigint;
+  readonly #first: Uint32Array;
+  /** The next counter, the lowest word first. */
+  readonly #counter: Uint32Array;
   #used = 4;
   readonly #words = new Uint32Array(4);
 
   /** `counter` has 128 bits, of which the lowest come first. */
   constructor(key: bigint, counter: bigint) {
     this.#key = [Number(key & 0xffffffffn), Number(key >> 32n)];
-    this.#first = this.#counter = counter;
+    this.#first = Uint32Array.from([0n, 32n, 64n, 96n], (n) => Number(counter >> n & 0xffffffffn));
+    this.#counter = this.#first.slice();
   }
 
   /** Moves to so many counters after the first. */
   seek(counters: number): void {
-    this.#counter = this.#first + BigInt(counters);
+    this.#counter.set(this.#first);
+    this.#add(counters >>> 0, 0);
+    this.#add(Math.floor(counters / 2 ** 32), 1);
     this.#used = 4;
   }
 
@@ -39,9 +43,18 @@ export class Philox {
     return this.#words[this.#used++];
   }
 
+  /** Adds to a word of the counter, and what is carried to those above. */
+  #add(value: number, word: number): void {
+    const counter = this.#counter;
+    for (let carried = value; carried > 0 && word < 4; word++) {
+      const sum = counter[word] + carried;
+      counter[word] = sum;
+      carried = Math.floor(sum / 2 ** 32);
+    }
+  }
+
   #block(): void {
-    const at = (shift: bigint): number => Number(this.#counter >> shift & 0xffffffffn);
-    let c0 = at(0n), c1 = at(32n), c2 = at(64n), c3 = at(96n), [k0, k1] = this.#key;
+    let [c0, c1, c2, c3] = this.#counter, [k0, k1] = this.#key;
     for (let round = 0; round < 10; round++) {
       const l0 = Math.imul(0xd2511f53, c0), h0 = high(0xd2511f53, c0);
       const l1 = Math.imul(0xcd9e8d57, c2), h1 = high(0xcd9e8d57, c2);
@@ -49,8 +62,9 @@ export class Philox {
       c2 = (h0 ^ c3 ^ k1) >>> 0, c3 = l0 >>> 0;
       k0 = k0 + 0x9e3779b9 >>> 0, k1 = k1 + 0xbb67ae85 >>> 0;
     }
-    this.#words.set([c0, c1, c2, c3]);
-    this.#counter++;
+    const words = this.#words;
+    words[0] = c0, words[1] = c1, words[2] = c2, words[3] = c3;
+    this.#add(1, 0);
     this.#used = 0;
   }
 }

@@ -87,6 +87,15 @@ const LogMatrixDeterminant = defineOp({
   cpu: ([x], [sign, log]) => determinantCpu(x, sign, log),
 });
 
+/** The gradient of matrices from that of their factors: I. Murray, "Differentiation of the Cholesky decomposition" (2016), equation 10. */
+export function choleskyGradient(l: Tensor, dy: Tensor): Tensor {
+  const product = matMul(l, dy, true);
+  const lower = sub(bandPart(product, -1, 0), mul(bandPart(product, 0, 0), 0.5));
+  const left = triangularSolve(l, lower, true, true);
+  const both = triangularSolve(l, flip(left), true, true);
+  return mul(add(both, flip(both)), 0.5);
+}
+
 const Cholesky = defineOp({
   name: "Cholesky",
   inputs: ["input: T"],
@@ -95,14 +104,7 @@ const Cholesky = defineOp({
   infer: ([x]) => [square(x.shape, "Cholesky")],
   grad: {
     saves: ["output"],
-    // I. Murray, "Differentiation of the Cholesky decomposition" (2016), equation 10.
-    vjp: ({ output: l }, [dy]) => {
-      const product = matMul(l, dy, true);
-      const lower = sub(bandPart(product, -1, 0), mul(bandPart(product, 0, 0), 0.5));
-      const left = triangularSolve(l, lower, true, true);
-      const both = triangularSolve(l, flip(left), true, true);
-      return [mul(add(both, flip(both)), 0.5)];
-    },
+    vjp: ({ output: l }, [dy]) => [choleskyGradient(l, dy)],
   },
   meaning: { kind: "elimination", gives: "cholesky" },
   cpu: ([x], [out]) => choleskyCpu(x, out),

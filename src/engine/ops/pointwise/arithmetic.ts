@@ -1,9 +1,15 @@
 /** Pointwise arithmetic: sums, products, quotients and remainders. */
-import { apply1, type OpInput } from "../../core/apply.ts";
+import { apply1, compose, type OpInput } from "../../core/apply.ts";
 import { DTYPES, isInteger } from "../../core/dtype.ts";
-import { defineOp, type OpDef } from "../../core/op.ts";
+import { defineOp, lookupOp, type OpDef } from "../../core/op.ts";
 import { scalar as s } from "../../core/scalar/expr.ts";
-import { mergeShapes, type PartialShape } from "../../core/shape.ts";
+import {
+  broadcastShapes,
+  isConcrete,
+  mergeShapes,
+  type PartialShape,
+  sameShape,
+} from "../../core/shape.ts";
 import type { Like, Operand } from "../../core/composite.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
@@ -16,6 +22,7 @@ import {
   asTensor,
   castInput,
   disposeConverted,
+  intVector,
   shapeOfInput,
   toInput,
   toInputs,
@@ -157,9 +164,25 @@ export function toNumberInput(x: Operand, fn: string): OpInput {
   return input.dtype === "bool" ? castInput(input, "int32") : input;
 }
 
+/** Joins texts, broadcast as numbers are. */
+export function sumOfTexts(inputs: readonly OpInput[]): Tensor {
+  const op = (name: string, ...given: OpInput[]): Tensor => apply1(lookupOp(name)!, given);
+  const [a, b] = inputs.map(shapeOfInput), to = broadcastShapes(a, b);
+  const isScalar = a?.length === 0 || b?.length === 0;
+  if (isScalar || isConcrete(a) && isConcrete(b) && sameShape(a, b)) {
+    return op("StringJoin", ...inputs);
+  }
+  return compose(() => {
+    const dims = isConcrete(to)
+      ? intVector(to)
+      : op("BroadcastArgs", ...inputs.map((x) => op("Shape", x)));
+    return op("StringJoin", ...inputs.map((x) => op("BroadcastTo", x, dims)));
+  });
+}
+
 /**
- * Sum of two tensors, broadcasting; dtypes are brought to the wider one, booleans count as int32. TensorFlow op `AddV2`.
- * Throws `ValueError` for shapes that do not broadcast.
+ * Sum of two tensors, broadcasting; dtypes are brought to the wider one, booleans count as int32, texts are joined. TensorFlow op `AddV2`.
+ * Throws `ValueError` for shapes that do not broadcast, `TypeError` for texts with numbers.
  *
  * @example
  * ```ts
@@ -169,7 +192,9 @@ export function toNumberInput(x: Operand, fn: string): OpInput {
  * ```
  */
 export function add<X extends Operand, Y extends Operand>(a: X, b: Y): Like<X, Y> {
-  return applyConverted(AddV2, toArithmeticInputs(a, b, "add"), [a, b]) as Like<X, Y>;
+  const inputs = toArithmeticInputs(a, b, "add");
+  if (inputs[0].dtype === "string") return sumOfTexts(inputs) as Like<X, Y>;
+  return applyConverted(AddV2, inputs, [a, b]) as Like<X, Y>;
 }
 
 /**

@@ -6,7 +6,12 @@ import type { NdArray } from "../../core/nd_array.ts";
 import { broadcastShapes, mergeShapes, type PartialShape } from "../../core/shape.ts";
 import { broadcastPairs } from "../../kernels/host/broadcast_pairs.ts";
 import { incompleteBeta } from "../../kernels/host/special/beta.ts";
-import { lowerGamma, lowerGammaSlope, upperGamma } from "../../kernels/host/special/igamma.ts";
+import {
+  gammaSampleSlope,
+  lowerGamma,
+  lowerGammaSlope,
+  upperGamma,
+} from "../../kernels/host/special/igamma.ts";
 import { add, mul, neg, sub } from "./arithmetic.ts";
 import { exp, log1p, xlogy } from "./exponential.ts";
 import { floats, lgamma } from "./special.ts";
@@ -42,12 +47,13 @@ function defineGamma(
   name: string,
   f: (a: number, x: number) => number,
   grad: GradRule | null,
+  [first, second, result, types]: readonly string[] = ["a", "x", "z", "float16, float32, float64"],
 ): OpDef {
   return defineOp({
     name,
-    inputs: ["a: T", "x: T"],
-    outputs: ["z: T"],
-    attrs: ["T: {float16, float32, float64}"],
+    inputs: [`${first}: T`, `${second}: T`],
+    outputs: [`${result}: T`],
+    attrs: [`T: {${types}}`],
     infer: ([a, x]) => [broadcastShapes(a.shape, x.shape)],
     grad,
     cpu: ([a, x], [out]) => broadcastPairs(a, x, out, f),
@@ -68,6 +74,10 @@ const gammaGradient = (sign: 1 | -1): GradRule => ({
 });
 
 const IgammaGradA = defineGamma("IgammaGradA", lowerGammaSlope, null);
+/** The derivative of drawn numbers with respect to the shapes of their distributions. */
+export const RandomGammaGrad: OpDef = defineGamma("RandomGammaGrad", gammaSampleSlope, null, [
+  ...["alpha", "sample", "output", "float32, float64"],
+]);
 const Igamma = defineGamma("Igamma", lowerGamma, gammaGradient(1));
 const Igammac = defineGamma("Igammac", upperGamma, gammaGradient(-1));
 

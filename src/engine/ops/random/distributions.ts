@@ -29,7 +29,7 @@ import { nextSeed } from "./state.ts";
 const NUMBERS = "{float16, float32, float64, int32, int64}";
 
 /** Returns the shape to which parameters broadcast. Throws `ValueError` where that of the draws does not end with it. */
-function placesIn(drawn: PartialShape, parameters: readonly PartialShape[]): PartialShape {
+export function placesIn(drawn: PartialShape, parameters: readonly PartialShape[]): PartialShape {
   const places = parameters.reduce(broadcastShapes, []);
   if (drawn === null || places === null) return places;
   const end = places.length === 0 ? [] : drawn.slice(-places.length);

@@ -11,7 +11,7 @@ import { INTEGERS, StatelessBits } from "./integer_ops.ts";
 import { draw, REAL } from "./ops.ts";
 
 export {
-  multinomial as categorical,
+  categorical,
   randomGamma as gamma,
   randomNormal as normal,
   randomUniform as uniform,

@@ -5,9 +5,12 @@ import { ValueError } from "../../core/errors.ts";
 import { type Attrs, defineOp, type OpDef, type OpInit } from "../../core/op.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
-import type { PartialShape } from "../../core/shape.ts";
+import { isConcrete, type PartialShape } from "../../core/shape.ts";
 import { drawCpu } from "../../kernels/host/random.ts";
 import { wantedShape } from "../array/fill_ops.ts";
+import { concat } from "../array/join.ts";
+import { literalInts, shape as shapeOf } from "../array/view.ts";
+import { asTensor, intVector, shapeOfInput } from "../input.ts";
 import { drawKey, type SeedSource } from "./state.ts";
 
 const FLOATS = "{float16, bfloat16, float32, float64}";
@@ -84,6 +87,14 @@ export const REAL: Readonly<Record<Distribution, Draw>> = {
   normal: defineReal("StatelessRandomNormal", "RandomStandardNormal", "normal"),
   truncated: defineReal("StatelessTruncatedNormal", "TruncatedNormal", "truncated"),
 };
+
+/** Returns the shape of draws for each element of a parameter, whose extents come last. */
+export function dimsBefore(front: OpInput, parameter: OpInput): OpInput {
+  const known = literalInts(front), end = shapeOfInput(parameter);
+  return known && end && isConcrete(end)
+    ? intVector([...known as number[], ...end])
+    : concat([asTensor(front), shapeOf(asTensor(parameter))]);
+}
 
 /** Draws by the op that the source requires. */
 export function draw(

@@ -3,21 +3,13 @@ import { apply1, compose, type OpInput } from "../../core/apply.ts";
 import { asDType, type DType, isInteger } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import { isConcrete, shapeText } from "../../core/shape.ts";
+import { shapeText } from "../../core/shape.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { gather } from "../array/gather.ts";
 import { concat } from "../array/join.ts";
 import { dimsInput } from "../array/fill_ops.ts";
-import { literalInts, shape as shapeOf } from "../array/view.ts";
-import {
-  asTensor,
-  castInput,
-  intVector,
-  shapeOfInput,
-  toDenseInput,
-  toIndexInput,
-} from "../input.ts";
+import { asTensor, castInput, shapeOfInput, toDenseInput, toIndexInput } from "../input.ts";
 import { add, mul } from "../pointwise/arithmetic.ts";
 import {
   RandomIndexShuffle,
@@ -26,6 +18,7 @@ import {
   StatelessPoisson,
   StatelessTruncatedBetween,
 } from "./distributions.ts";
+import { dimsBefore } from "./ops.ts";
 import { seedInput } from "./shuffle.ts";
 import { type Seed, seedSource } from "./state.ts";
 
@@ -78,11 +71,7 @@ export function poisson(
     return apply1(RandomPoisson, [front, rate], { dtype: to, ...source.attrs });
   }
   return compose(() => {
-    const known = literalInts(front), end = shapeOfInput(rate);
-    const dims = known && end && isConcrete(end)
-      ? intVector([...known as number[], ...end])
-      : concat([asTensor(front), shapeOf(asTensor(rate))]);
-    return apply1(StatelessPoisson, [dims, source.key, rate], { dtype: to });
+    return apply1(StatelessPoisson, [dimsBefore(front, rate), source.key, rate], { dtype: to });
   });
 }
 

@@ -18,7 +18,7 @@ import { asTensor, shapeOfInput, toFloatInput, toIndexInput, toInput } from "../
 import { add, mul } from "../pointwise/arithmetic.ts";
 import { GAMMA } from "./gamma_ops.ts";
 import { INDICES, INTEGERS } from "./integer_ops.ts";
-import { draw, REAL } from "./ops.ts";
+import { dimsBefore, draw, REAL } from "./ops.ts";
 import { type Seed, seedSource } from "./state.ts";
 
 /** Draws in float32 (or the requested floating dtype), shifts and scales. */
@@ -187,7 +187,8 @@ export function randomUniformInt(
 
 /**
  * Numbers with a gamma distribution of shape `alpha` and rate `beta`; rounded for int32. Drawn on the host. Of a tensor `alpha` there are
- * numbers of `shape` for each element: its extents come last. Throws `TypeError` for other dtypes. TensorFlow op `RandomGamma`.
+ * numbers of `shape` for each element: its extents come last. Differentiable with respect to `alpha`. Throws `TypeError` for other
+ * dtypes. TensorFlow op `RandomGamma`.
  *
  * @example
  * ```ts
@@ -211,7 +212,8 @@ export function randomGamma(
   if (beta !== null) wantNumber(beta, "beta", "randomGamma");
   const a = toInput(alpha, "alpha", "randomGamma", { dtype: t === "int32" ? "float32" : t });
   return compose(() => {
-    const x = draw(GAMMA, seedSource(seed), [dims, a]);
+    const source = seedSource(seed);
+    const x = draw(GAMMA, source, ["key" in source ? dimsBefore(dims, a) : dims, a]);
     const scaled = (beta ?? 1) === 1 ? x : mul(x, 1 / beta!);
     return t === "int32" ? cast(apply1(lookupOp("Round")!, [scaled]), t) : scaled;
   });
@@ -235,24 +237,57 @@ export function multinomial(
   seed?: Seed | null,
   normalized = false,
 ): Tensor {
+  return indices(logits, numSamples, { fn: "multinomial", seed, normalized, least: 2 });
+}
+
+/**
+ * Draws indices with the probabilities of rows of logits: a vector gives a vector, a matrix a row for each row. int32. Throws `ValueError`
+ * for another rank, `InvalidArgumentError` for no classes. TensorFlow op `Multinomial`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.random.categorical([[0, 100]], 3).arraySync()); // [[1, 1, 1]]
+ * ```
+ */
+export function categorical(
+  logits: TensorLike,
+  numSamples: number,
+  seed?: Seed | null,
+  normalized = false,
+): Tensor {
+  return indices(logits, numSamples, { fn: "categorical", seed, normalized, least: 0 });
+}
+
+/** Draws indices by logits, whose classes may have a least number. */
+function indices(
+  logits: TensorLike,
+  numSamples: number,
+  { fn, seed, normalized, least }: {
+    readonly fn: string;
+    readonly seed: Seed | null | undefined;
+    readonly normalized: boolean;
+    readonly least: number;
+  },
+): Tensor {
   return compose(() => {
-    let rows = asTensor(toFloatInput(logits, "logits", "multinomial"));
+    let rows = asTensor(toFloatInput(logits, "logits", fn));
     const shape = shapeOfInput(rows);
     if (shape && shape.length !== 1 && shape.length !== 2) {
       throw new ValueError(`Rank of probabilities must be 1 or 2, but is ${shape.length}`);
     }
-    const outcomes = shape?.at(-1);
-    if (typeof outcomes === "number" && outcomes < 2) {
+    const outcomes = shape?.at(-1) ?? least;
+    if (outcomes < least) {
       throw new ValueError(
-        `Error in multinomial: you need at least 2 outcomes, but got ${outcomes}`,
+        `Error in ${fn}: you need at least ${least} outcomes, but got ${outcomes}`,
       );
     }
     if (normalized) rows = apply1(lookupOp("Log")!, [rows]);
     const vector = shape?.length === 1;
-    wantNumber(numSamples, "numSamples", "multinomial");
+    wantNumber(numSamples, "numSamples", fn);
     const inputs = [
       vector ? expandDims(rows, 0) : rows,
-      toIndexInput(numSamples, "numSamples", "multinomial"),
+      toIndexInput(numSamples, "numSamples", fn),
     ];
     const drawn = draw(INDICES, seedSource(seed), inputs, { output_dtype: "int32" });
     return vector ? reshape(drawn, [numSamples]) : drawn;

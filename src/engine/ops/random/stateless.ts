@@ -1,11 +1,10 @@
-/** Stateless draws from given distributions. The numbers are those of the other functions of their kind, not TensorFlow's. */
+/** Stateless draws from given distributions: of gamma distributions TensorFlow's numbers, of classes those of the other functions of their kind. */
 import { compose } from "../../core/apply.ts";
 import { asDType, type DType } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import { broadcastTo } from "../array/repeat.ts";
 import { asTensor, shapeOfInput, toFloatInput, toIndexInput, toInput } from "../input.ts";
 import { add, div } from "../pointwise/arithmetic.ts";
 import { zerosLike } from "../array/creation.ts";
@@ -47,9 +46,9 @@ export function statelessCategorical(
 }
 
 /**
- * Numbers with the gamma distributions of shapes `alpha` and rates `beta`, which broadcast to `shape`: always the same for the
- * same seed, two integers. Throws `TypeError` for other dtypes than float16, float32 and float64, `ValueError` for shapes that do
- * not broadcast. TensorFlow op `StatelessRandomGammaV2`.
+ * Numbers with the gamma distributions of shapes `alpha` and rates `beta`, whose common shape is the end of `shape`: always the same for the
+ * same seed, two integers, and TensorFlow's. Differentiable with respect to both. Throws `TypeError` for other dtypes than float16, float32 and
+ * float64, `ValueError` for shapes that do not fit. TensorFlow op `StatelessRandomGammaV2`.
  *
  * @example
  * ```ts
@@ -73,7 +72,7 @@ export function statelessGamma(
   const a = toInput(alpha, "alpha", fn, { dtype: to }),
     rate = toInput(beta, "beta", fn, { dtype: to });
   return compose(() => {
-    const each = broadcastTo(add(asTensor(a), zerosLike(asTensor(rate))), dims);
+    const each = add(asTensor(a), zerosLike(asTensor(rate)));
     return div(draw(GAMMA, { key }, [dims, each]), asTensor(rate));
   });
 }

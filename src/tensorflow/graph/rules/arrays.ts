@@ -3,7 +3,7 @@
  */
 import { cast } from "../../../engine/ops/array/cast.ts";
 import { dynamicStitch, reverseSequence as reversed } from "../../../engine/ops/of_files.ts";
-import { identity, reshape, shape } from "../../../engine/ops/array/view.ts";
+import { identity, reshape } from "../../../engine/ops/array/view.ts";
 import { intVector } from "../../../engine/ops/input.ts";
 import { type ImportRule, intOf, put, put1 } from "../rule.ts";
 
@@ -24,13 +24,6 @@ export function inBlocks(op: string): ImportRule {
 export const stitched: ImportRule = ({ inputs }) => {
   const half = inputs.length / 2;
   return [dynamicStitch(inputs.slice(0, half), inputs.slice(half))];
-};
-
-/** Joins texts, broadcast as numbers are. */
-export const joinTexts: ImportRule = ({ inputs: [x, y] }) => {
-  if (x.staticShape?.length === 0 || y.staticShape?.length === 0) return put("StringJoin", [x, y]);
-  const dims = put1("BroadcastArgs", [shape(x), shape(y)]);
-  return put("StringJoin", [x, y].map((t) => put1("BroadcastTo", [t, dims])));
 };
 
 /** The elements with those axes turned around whose flags hold. */

@@ -125,18 +125,18 @@ const assignedVariable: ImportRule = (node) => {
   return [];
 };
 
-/** The window and its steps, constants, as attributes. */
-const pooledBy: ImportRule = ({ inputs: [x, ksize, strides], attr }) => {
-  const [sizes, steps] = [ksize, strides].map((list) => {
+/** The pooling op with the window and its steps, constants after so many inputs, as attributes. */
+const pooledBy = (op: string, count: number): ImportRule => ({ inputs, attr }) => {
+  const [ksize, strides] = inputs.slice(count, count + 2).map((list) => {
     const known = literalInts(list);
     if (known !== undefined) return known;
     throw new UnimplementedError(
-      "Cannot import MaxPoolV2: its ksize and strides must be constants",
+      `Cannot import ${op}V2: its ksize and strides must be constants`,
     );
   });
-  return put("MaxPool", [x], {
-    ksize: sizes,
-    strides: steps,
+  return put(op, inputs.slice(0, count), {
+    ksize,
+    strides,
     padding: textOf(attr.padding, "VALID"),
     data_format: textOf(attr.data_format, "NHWC"),
   });
@@ -235,7 +235,9 @@ export const OLDER_RULES: Readonly<Record<string, OpEntry>> = {
   InplaceSub: inRows((x, at, rows) => tensorScatterAdd(x, at, neg(rows))),
   LookupTableExport: same("LookupTableExportV2"),
   LookupTableInsert: same("LookupTableInsertV2"),
-  MaxPoolV2: rule(pooledBy, 3),
+  MaxPoolV2: rule(pooledBy("MaxPool", 1), 3),
+  MaxPoolGradV2: rule(pooledBy("MaxPoolGrad", 3), 5),
+  MaxPoolGradGradV2: rule(pooledBy("MaxPoolGradGrad", 3), 5),
   NonMaxSuppression: rule(
     ({ inputs, attr }) =>
       put("NonMaxSuppressionV3", [

@@ -3,6 +3,7 @@ import { apply1 } from "../../../engine/core/apply.ts";
 import { asDType } from "../../../engine/core/dtype.ts";
 import type { Tensor } from "../../../engine/core/tensor.ts";
 import type { SymbolicTensor } from "../../../engine/graph/operation.ts";
+import { cast } from "../../../engine/ops/array/cast.ts";
 import { gather } from "../../../engine/ops/array/gather.ts";
 import { concat } from "../../../engine/ops/array/join.ts";
 import { broadcastTo } from "../../../engine/ops/array/repeat.ts";
@@ -62,6 +63,12 @@ export const resourceGather: ImportRule = (node) => {
 /** TensorFlow op `RngReadAndSkip`. */
 export const rngReadAndSkip: ImportRule = (node) => {
   const [handle, , delta] = node.inputs, state = read(node);
-  put("AssignVariableOp", [handle, apply1(PhiloxSkip, [state, delta])]);
+  put("AssignVariableOp", [handle, apply1(PhiloxSkip, [state, cast(delta, "uint64")])]);
   return [state];
+};
+
+/** TensorFlow op `RngSkip`. */
+export const rngSkip: ImportRule = (node) => {
+  rngReadAndSkip(node);
+  return [];
 };

@@ -72,6 +72,36 @@ export function poissonCpu(out: NdArray, rate: NdArray, from: Philox): void {
   });
 }
 
+/** Draws from gamma distributions of these shapes and of rate 1. */
+export function gammaOfPhilox(out: NdArray, alpha: NdArray, from: Philox): void {
+  fill(out, [alpha], alpha.shape, ([shape], sample) => {
+    from.seek(RESERVED * sample);
+    return gammaOf(shape, from);
+  });
+}
+
+/**
+ * G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables" (2000); shapes below 1 by a power of one more uniform
+ * number. Normal and uniform numbers come in twos, of which the second is first.
+ */
+function gammaOf(shape: number, from: Philox): number {
+  const uniforms = new Doubles(from);
+  if (shape === 1) return -Math.log1p(-uniforms.next());
+  if (!(shape > 0)) return NaN;
+  const isSmall = shape < 1, d = shape + (isSmall ? 2 : -1) / 3, c = 1 / 3 / Math.sqrt(d);
+  let normals: readonly number[] = [];
+  for (;;) {
+    if (normals.length === 0) normals = normalPair(from, true);
+    const x = normals[normals.length - 1], root = 1 + c * x, v = root ** 3;
+    normals = normals.slice(0, -1);
+    if (!(root > 0)) continue;
+    const u = uniforms.next(), x2 = x * x;
+    if (u < 1 - 0.0331 * x2 * x2 || Math.log(u) < 0.5 * x2 + d * (1 - v + Math.log(v))) {
+      return d * v * (isSmall ? uniforms.next() ** (1 / shape) : 1);
+    }
+  }
+}
+
 /** Multiplies uniform numbers until they are small enough (D. Knuth, "The Art of Computer Programming", volume 2, 3.4.1). */
 function countOf(mean: number, draws: Doubles): number {
   const least = Math.exp(-mean);

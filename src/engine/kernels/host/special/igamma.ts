@@ -78,3 +78,12 @@ export const upperGamma = (a: number, x: number): number => incomplete(a, x, tru
 
 /** The derivative of P(a, x) with respect to `a`. */
 export const lowerGammaSlope = (a: number, x: number): number => incomplete(a, x, false).slope;
+
+/**
+ * The derivative of a number `x` drawn from the gamma distribution of shape `a` with respect to that, where its part of the distribution stays
+ * (M. Figurnov et al., "Implicit reparameterization gradients", 2018).
+ */
+export function gammaSampleSlope(a: number, x: number): number {
+  if (x === 0) return 0;
+  return -lowerGammaSlope(a, x) / Math.exp((a - 1) * Math.log(x) - x - logGamma(a));
+}
