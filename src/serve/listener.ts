@@ -23,6 +23,8 @@ const SENT_BYTES = 1 << 18;
 const CHECKING_MS = 5000;
 /** Most header fields of a request: engines take milliseconds for some hundred, and seconds for a thousand. */
 const MOST_FIELDS = 100;
+/** Says that a client has left, the same to all: a stack for each costs more than to answer for health. */
+const LEFT = new UnavailableError("The client went away");
 /** Bytes of a body that are read before they are asked for. */
 const AHEAD_BYTES = 1 << 16;
 
@@ -217,20 +219,12 @@ async function send(
   const told = message.method === "HEAD" ? new Uint8Array() : body;
   for (let at = 0; at < told.length || at === 0; at += SENT_BYTES) {
     const { promise, resolve, reject } = deferred<void>();
-    let isTaken = false;
-    const take = (): void => {
-      isTaken = true;
-      resolve();
-    };
-    // Every answer closes at last: the error, and its stack, is made for those alone that are not taken.
-    const close = (): void => {
-      if (!isTaken) reject(left());
-    };
+    const close = (): void => reject(LEFT);
     response.once("close", close);
     const timer = setTimeout(() => socket.destroy(), takingMs);
     const piece = told.subarray(at, at + SENT_BYTES);
-    if (at + SENT_BYTES < told.length) response.write(piece, take);
-    else response.end(piece, take);
+    if (at + SENT_BYTES < told.length) response.write(piece, () => resolve());
+    else response.end(piece, resolve);
     await promise.finally(() => {
       clearTimeout(timer);
       response.off("close", close);
@@ -290,8 +284,7 @@ class SocketRequest implements AskedRequest {
     const { promise, resolve, reject } = deferred<ArrayBuffer>();
     message.on("data", (part: Uint8Array) => void parts.push(part));
     message.once("end", () => resolve(concatBytes(parts).buffer));
-    // Every request closes at last: an error, and its stack, is made for those alone that have not ended.
-    message.once("close", () => message.readableEnded || reject(left()));
+    message.once("close", () => reject(LEFT));
     return promise;
   }
 }
@@ -324,7 +317,7 @@ function bodyOf(message: IncomingMessage): ReadableStream<Uint8Array<ArrayBuffer
           flush(controller);
           controller.close();
         }));
-      message.once("close", () => end(() => controller.error(left())));
+      message.once("close", () => end(() => controller.error(LEFT)));
     },
     pull(controller) {
       isWanted = true;
@@ -334,5 +327,3 @@ function bodyOf(message: IncomingMessage): ReadableStream<Uint8Array<ArrayBuffer
     cancel: () => void (isOver = true),
   }, { highWaterMark: 0 });
 }
-
-const left = (): UnavailableError => new UnavailableError("The client went away");
