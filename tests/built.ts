@@ -11,13 +11,16 @@ if (shared === undefined) {
   addEventListener("unload", () => Deno.removeSync(home, { recursive: true }));
 }
 
-/** Writes the package into a folder, as {@linkcode buildPackage} does. */
+/**
+ * Writes the package into a folder, as {@linkcode buildPackage} does. Where several files of tests share what is built, all get the one with
+ * declarations, as it is published; a single file that needs none does not wait for them.
+ */
 export async function putPackage(
   folder: string,
   { types = true }: PackageOptions = {},
 ): Promise<void> {
-  const name = types ? "package_with_types" : "package";
-  copyFolder(await builtOnce(name, (path) => buildPackage(path, { types })), folder);
+  const options = { types: types || shared !== undefined };
+  copyFolder(await builtOnce("package", (path) => buildPackage(path, options)), folder);
 }
 
 /** Returns a folder of this run, which the first caller fills and the others wait for. Its files must stay as they are. */

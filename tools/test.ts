@@ -104,8 +104,11 @@ async function runTests(
   built: string,
 ): Promise<number> {
   if (onSwiftShader) chooseSwiftShader();
-  const adapter = await findOrInstallAdapter(console.log);
-  const imports = await chooseImports();
+  // Each asks a process of its own.
+  const [adapter, imports] = await Promise.all([
+    findOrInstallAdapter(console.log),
+    chooseImports(),
+  ]);
   console.log(`WebGPU: ${adapter ? describeAdapter(adapter) : "no adapter"}`);
   console.log(`Imports: ${imports.description}`);
   if (day !== null) console.log(`Turns: those of WEFT_TEST_DAY=${day}`);
