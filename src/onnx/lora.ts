@@ -1,12 +1,13 @@
 /** lora: adapters of low rank over a model's weights, which stay as they are. */
 import { counted, showAs } from "../engine/core/arrays/shown.ts";
 import { optionCheck, wrongArgument } from "../engine/core/arguments.ts";
+import { isFloating } from "../engine/core/dtype.ts";
 import { ValueError } from "../engine/core/errors.ts";
 import type { Tensor } from "../engine/core/tensor.ts";
 import { isolated } from "../engine/runtime/eager/isolated.ts";
 import { type Variable, variable } from "../engine/runtime/variables/variable.ts";
 import * as tf from "./build/tf.ts";
-import { adapterNodes, graphNodes, isAdaptable } from "./edit/adapters.ts";
+import { adapterNodes, graphNodes } from "./edit/adapters.ts";
 import type { Edit } from "./edit/edit_graph.ts";
 import type { Edits } from "./edit/edits.ts";
 import { type NamePattern, nameTest } from "./edit/patterns.ts";
@@ -211,7 +212,7 @@ export function lora(model: OnnxModel, options: LoraOptions = {}): Lora {
 /** Returns the nodes that fit a pattern. Throws `ValueError` if there are none. */
 function targetsOf({ graph }: Edits, pattern: NamePattern | undefined): WeightedNode[] {
   const all = weightedNodes(graph).filter((w) =>
-    isAdaptable(w.dtype) && w.shape.every((d) => d > 0)
+    isFloating(w.dtype) && w.shape.every((d) => d > 0)
   );
   const fits = pattern === undefined ? () => true : nameTest(pattern, "make adapters");
   const found = all.filter(({ node, root, kind }) =>

@@ -1,6 +1,14 @@
 /** Element types: names, TensorFlow numbers, storage arrays, groups, promotion. */
 import { RangeError, TypeError } from "./throwing/builtin_errors.ts";
 import { ResourceExhaustedError } from "./errors.ts";
+import {
+  BFLOAT16,
+  FLOAT16,
+  FLOAT32,
+  FLOAT64,
+  type FloatCode,
+  type FloatFormat,
+} from "./float_formats.ts";
 
 /** Name of an element type, as in TensorFlow. */
 export type DType =
@@ -88,6 +96,8 @@ export interface DTypeInfo {
   readonly array: ArrayMaker | undefined;
   /** Array slots per element: 2 for complex. */
   readonly slots: number;
+  /** Format of floats; null for other kinds. */
+  readonly float: FloatFormat | null;
 }
 
 const float16Array = (globalThis as { Float16Array?: ArrayMaker }).Float16Array;
@@ -98,7 +108,7 @@ function info(
   tf: number,
   bytes: number,
   array?: unknown,
-  tfName: string = name,
+  { tfName = name, float = null }: { tfName?: string; float?: FloatFormat | null } = {},
 ): DTypeInfo {
   return {
     name,
@@ -109,6 +119,7 @@ function info(
     bytes,
     array: array as ArrayMaker | undefined,
     slots: kind === "complex" ? 2 : 1,
+    float,
   };
 }
 
@@ -123,10 +134,10 @@ export const DTYPES: Readonly<Record<DType, DTypeInfo>> = {
   uint32: info("uint32", "uint", 22, 4, Uint32Array),
   int64: info("int64", "int", 9, 8, BigInt64Array),
   uint64: info("uint64", "uint", 23, 8, BigUint64Array),
-  bfloat16: info("bfloat16", "float", 14, 2, Uint16Array),
-  float16: info("float16", "float", 19, 2, float16Array, "half"),
-  float32: info("float32", "float", 1, 4, Float32Array, "float"),
-  float64: info("float64", "float", 2, 8, Float64Array, "double"),
+  bfloat16: info("bfloat16", "float", 14, 2, Uint16Array, { float: BFLOAT16 }),
+  float16: info("float16", "float", 19, 2, float16Array, { tfName: "half", float: FLOAT16 }),
+  float32: info("float32", "float", 1, 4, Float32Array, { tfName: "float", float: FLOAT32 }),
+  float64: info("float64", "float", 2, 8, Float64Array, { tfName: "double", float: FLOAT64 }),
   complex64: info("complex64", "complex", 8, 8, Float32Array),
   complex128: info("complex128", "complex", 18, 16, Float64Array),
   string: info("string", "string", 7, 0),
@@ -148,16 +159,9 @@ export const INTEGER_ENDS: Partial<
   uint64: [0n, 2n ** 64n - 1n],
 };
 
-/** The greatest number of the floats narrower than float64. */
-const FLOAT_ENDS: Partial<Record<DType, number>> = {
-  float16: 65504,
-  bfloat16: 3.3895313892515355e38,
-  float32: 3.4028234663852886e38,
-};
-
 /** True for a finite number within the range of a real dtype. */
 export function isInRange(dtype: DType, value: number): boolean {
-  const greatest = FLOAT_ENDS[dtype] ?? Number.MAX_VALUE;
+  const greatest = DTYPES[dtype].float?.greatest ?? Number.MAX_VALUE;
   const [least, most] = INTEGER_ENDS[dtype] ?? [-greatest, greatest];
   return value >= least && value <= most;
 }
@@ -327,7 +331,19 @@ export function dtypeOfArray(value: unknown): DType | undefined {
 export function isPlain(dtype: DType): boolean {
   const { kind } = DTYPES[dtype];
   return (kind === "float" || kind === "int" || kind === "uint" || kind === "bool") &&
-    dtype !== "bfloat16" && !isBigInt(dtype);
+    codeOf(dtype) === null && !isBigInt(dtype);
+}
+
+/** Returns the code of the array's elements; null where they are numbers, texts or handles. */
+export function codeOf(dtype: DType): FloatCode | null {
+  return DTYPES[dtype].float?.code ?? null;
+}
+
+const SHORT = new Set(FLOATING.filter((dtype) => DTYPES[dtype].bytes < 4));
+
+/** True for floats of less than 32 bits, whose arithmetic is float32, rounded when stored. */
+export function isShort(dtype: DType): boolean {
+  return SHORT.has(dtype);
 }
 
 /** Returns the dtype that kernels compute in: float32 for float16. */

@@ -1,8 +1,8 @@
 /** NdArray: the host array of script bodies and fetches. */
 import { wantFunction, wantNumber } from "./arguments.ts";
-import { type DType, DTYPES, type HostData, makeData, type TypedArray } from "./dtype.ts";
+import { codeOf, type DType, DTYPES, type HostData, makeData, type TypedArray } from "./dtype.ts";
 import { checkRank, isShape, type Shape, shapeText, sizeOf, stridesOf } from "./shape.ts";
-import { elementAt, numberToBfloat16 } from "./arrays/elements.ts";
+import { elementAt } from "./arrays/elements.ts";
 import { elementsText } from "./arrays/format.ts";
 import { assignAt, checkPlace, indexPrototype, liveList } from "./arrays/indexing.ts";
 import { nestElements } from "./arrays/nest_elements.ts";
@@ -350,7 +350,7 @@ export function setElement(array: NdArray, flat: number, value: ElementValue): v
       d[flat] = value ? 1 : 0;
       return;
     default:
-      d[flat] = array.dtype === "bfloat16" ? numberToBfloat16(Number(value)) : value;
+      d[flat] = codeOf(array.dtype)?.encode(Number(value)) ?? value;
   }
 }
 

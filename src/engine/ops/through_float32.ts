@@ -1,9 +1,8 @@
-/** Runs ops on 16-bit floats without a kernel in float32, rounded once. */
+/** Runs ops on short floats without a kernel in float32, rounded once. */
 import { apply, type OpInput } from "../core/apply.ts";
-import type { DType } from "../core/dtype.ts";
+import { type DType, isShort } from "../core/dtype.ts";
 import { argOfInput, type Attrs, type OpDef } from "../core/op.ts";
 import type { Tensor } from "../core/tensor.ts";
-import { isShort } from "../kernels/host/numbers.ts";
 import { castInput } from "./input.ts";
 
 /** Inputs and attributes of an op. */
@@ -12,7 +11,7 @@ interface Given {
   readonly attrs: Attrs;
 }
 
-/** Attributes of an op that are float16 or bfloat16 here, and could be float32; none where it draws random numbers or only moves elements. */
+/** Attributes of an op that are short floats here, and could be float32; none where it draws random numbers or only moves elements. */
 export function shortTypes(def: OpDef, attrs: Attrs): string[] {
   if (def.stateful) return [];
   // An op that takes every dtype lists none.

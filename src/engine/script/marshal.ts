@@ -3,7 +3,7 @@ import type { OpInput } from "../core/apply.ts";
 import { CompositeSpec, CompositeTensor, leafSpecs, packComponents } from "../core/composite.ts";
 import { describe, toNdArray } from "../core/convert.ts";
 import { encodeString, typeName } from "../core/text.ts";
-import { type DType, dtypeOfArray, DTYPES } from "../core/dtype.ts";
+import { codeOf, type DType, dtypeOfArray, DTYPES } from "../core/dtype.ts";
 import { dtypeOfForeign, type ForeignArray, isForeignArray } from "../core/arrays/foreign_array.ts";
 import { firstLeaf, isNested, isPlainObject, structureText } from "../core/nest.ts";
 import { elementsOf, NdArray } from "../core/nd_array.ts";
@@ -296,9 +296,10 @@ function checkRange({ dtype, data }: NdArray, value: unknown): void {
   } else if (
     (kind === "float" || kind === "complex") && dtype !== "float64" && dtype !== "complex128"
   ) {
-    const isLost = dtype === "bfloat16"
-      ? (x: number) => (x & 0x7fff) === 0x7f80
-      : (x: number) => x === Infinity || x === -Infinity;
+    const code = codeOf(dtype);
+    const isLost = code === null
+      ? (x: number) => x === Infinity || x === -Infinity
+      : (x: number) => !Number.isFinite(code.decode(x));
     if (!(data as Float32Array).some(isLost)) return;
     for (const v of numbersIn(value)) {
       if (Number.isFinite(v) && !Number.isFinite(toNdArray(v, { dtype }).at(0))) {

@@ -1,5 +1,7 @@
 /** Assertions about elements, made with the op `Assert`. */
 import { apply, type OpInput } from "../../engine/core/apply.ts";
+import { DTYPES } from "../../engine/core/dtype.ts";
+import { FLOAT32 } from "../../engine/core/float_formats.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { lookupOp } from "../../engine/core/op.ts";
 import { optionCheck, wantList } from "../../engine/core/arguments.ts";
@@ -255,13 +257,6 @@ export function assertNonPositive(
   return againstZero(x, "<=", lessEqual, options);
 }
 
-/** Ten times the spacing of numbers at 1, TensorFlow's tolerance. */
-const TOLERANCE: Readonly<Record<string, number>> = {
-  float16: 10 * 2 ** -10,
-  bfloat16: 10 * 2 ** -7,
-  float64: 10 * 2 ** -52,
-};
-
 /** Fails unless `|x - y| <= atol + rtol * |y|`. See {@linkcode assertEqual}. TensorFlow `tf.debugging.assert_near`. */
 export function assertNear(
   x: TensorLike,
@@ -271,7 +266,8 @@ export function assertNear(
   checkNearOptions(options);
   return quietly(() => {
     const { a, b } = pair(x, y);
-    const own = TOLERANCE[a.dtype] ?? 10 * 2 ** -23;
+    // Ten times the spacing of numbers at 1, as in TensorFlow.
+    const own = 10 * 2 ** -(DTYPES[a.dtype].float ?? FLOAT32).fraction;
     const { rtol = own, atol = own } = options;
     const condition = all(lessEqual(abs(sub(a, b)), add(mul(abs(b), rtol), atol)));
     const data = [

@@ -1,6 +1,6 @@
 /** checkNumerics and its siblings: errors where numbers are NaN or infinite. TensorFlow op `CheckNumerics`. */
 import { apply1, type OpInput, withRecorders } from "../../engine/core/apply.ts";
-import { DTYPES } from "../../engine/core/dtype.ts";
+import { codeOf, DTYPES } from "../../engine/core/dtype.ts";
 import { InvalidArgumentError } from "../../engine/core/errors.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { type Attrs, defineOp, type OpDef } from "../../engine/core/op.ts";
@@ -109,9 +109,9 @@ function findIn(a: NdArray): Found {
   let nan = false, inf = false;
   const { kind } = DTYPES[a.dtype];
   if (kind !== "float" && kind !== "complex") return FINE;
-  const isBits = a.dtype === "bfloat16";
+  const code = codeOf(a.dtype);
   for (let i = 0; i < a.data.length; i++) {
-    const v = isBits ? a.at(i) as number : a.data[i] as number;
+    const v = code === null ? a.data[i] as number : code.decode(a.data[i] as number);
     if (v - v === 0) continue;
     if (Number.isNaN(v)) nan = true;
     else inf = true;

@@ -1,6 +1,8 @@
 /** Comparison of host arrays: exact for integers, in units in the last place for floats. */
 import { type DType, DTYPES } from "../../engine/core/dtype.ts";
+import type { FloatFormat } from "../../engine/core/float_formats.ts";
 import type { ElementValue, NdArray } from "../../engine/core/nd_array.ts";
+import { partOf } from "../../engine/core/scalar/operations.ts";
 import { sameShape, shapeText } from "../../engine/core/shape.ts";
 
 /** Tolerance of a comparison. */
@@ -13,30 +15,17 @@ export interface Tolerance {
   readonly absolute?: number;
 }
 
-/**
- * A floating format: its relative spacing, the least normal number, below which hardware may flush, and the largest.
- */
-interface Format {
-  readonly epsilon: number;
-  readonly least: number;
-  readonly largest: number;
-}
+/** Format of dtypes that are no floats. */
+const EXACT = { fraction: Infinity, least: 0, greatest: Infinity };
 
-const SINGLE: Format = { epsilon: 2 ** -23, least: 2 ** -126, largest: 3.4028234663852886e38 };
-const DOUBLE: Format = { epsilon: 2 ** -52, least: 2 ** -1022, largest: Number.MAX_VALUE };
-const EXACT: Format = { epsilon: 0, least: 0, largest: Infinity };
-const FORMATS: Partial<Record<DType, Format>> = {
-  float32: SINGLE,
-  complex64: SINGLE,
-  float64: DOUBLE,
-  complex128: DOUBLE,
-  float16: { epsilon: 2 ** -10, least: 2 ** -14, largest: 65504 },
-  bfloat16: { ...SINGLE, epsilon: 2 ** -7 },
-};
+/** Returns the format of a dtype's numbers or of their parts. */
+function formatOf(dtype: DType): Pick<FloatFormat, "fraction" | "least" | "greatest"> {
+  return DTYPES[partOf(dtype)].float ?? EXACT;
+}
 
 /** Relative spacing of the numbers of a dtype; 0 for exact dtypes. */
 export function epsilonOf(dtype: DType): number {
-  return (FORMATS[dtype] ?? EXACT).epsilon;
+  return 2 ** -formatOf(dtype).fraction;
 }
 
 /** Returns the numbers of an array, complex ones as two each; 64-bit integers are compared as text elsewhere. */
@@ -73,7 +62,7 @@ export function difference(
   }
   const a = numbersOf(actual), w = numbersOf(wanted);
   if (kind === "int" || kind === "uint") wrap(w, dtype);
-  const { epsilon: eps, least, largest: limit } = FORMATS[dtype] ?? EXACT;
+  const { least, greatest: limit } = formatOf(dtype), eps = epsilonOf(dtype);
   let largest = 0;
   for (const v of w) if (Number.isFinite(v) && Math.abs(v) > largest) largest = Math.abs(v);
   const fixed = eps * tolerance.ulpsOfLargest * largest + (tolerance.absolute ?? 0) + least;

@@ -1,7 +1,7 @@
 /** Slots: the variables that an optimizer keeps for each variable that it trains, with their saving and restoring. */
 import { currentInterpreter, withInterpreter } from "../../engine/core/apply.ts";
 import { castArray } from "../../engine/core/convert.ts";
-import type { DType } from "../../engine/core/dtype.ts";
+import { type DType, isShort } from "../../engine/core/dtype.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import { sameShape, shapeText } from "../../engine/core/shape.ts";
 import { ValueError } from "../../engine/core/errors.ts";
@@ -24,7 +24,7 @@ export interface SlotInit {
 
 /** The dtype of a variable's slots: float32 where that of the variable holds too few digits of a running mean. */
 export function stateDType(dtype: DType): DType {
-  return dtype === "float16" || dtype === "bfloat16" ? "float32" : dtype;
+  return isShort(dtype) ? "float32" : dtype;
 }
 
 /** An optimizer's slots. */

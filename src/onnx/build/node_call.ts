@@ -1,6 +1,6 @@
 /** A node as its rule sees it: inputs as tensors or as known elements, attributes, inner graphs. */
 import { currentInterpreter } from "../../engine/core/apply.ts";
-import type { DType } from "../../engine/core/dtype.ts";
+import { codeOf, type DType } from "../../engine/core/dtype.ts";
 import { InvalidArgumentError, UnimplementedError } from "../../engine/core/errors.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { normalizeAxis, type PartialShape } from "../../engine/core/shape.ts";
@@ -231,7 +231,7 @@ export class NodeCall {
   /** Returns the numbers of an input. Throws `NeedsValueError` if they are unknown while building. */
   wantNumbers(i: number): number[] {
     const { data, dtype, size } = this.wantKnown(i), array = this.wantKnown(i);
-    if (dtype !== "bfloat16") return Array.from(data as ArrayLike<number | bigint>, Number);
+    if (codeOf(dtype) === null) return Array.from(data as ArrayLike<number | bigint>, Number);
     return Array.from({ length: size }, (_, k) => Number(array.at(k)));
   }
 

@@ -1,6 +1,5 @@
 /** Nodes of low-rank adapters: what A and B make of a node's input is added to its result. */
 import { create } from "@bufbuild/protobuf";
-import type { DType } from "../../engine/core/dtype.ts";
 import { Attributes } from "../file/attributes.ts";
 import type { GraphNode } from "../file/graph.ts";
 import { numberOfDType } from "../file/types.ts";
@@ -92,9 +91,4 @@ function scalar(value: number): Attribute {
     type: 4,
     t: create(TensorSchema, { dataType: 1, rawData }),
   });
-}
-
-/** Dtypes of weights that adapters are added to. */
-export function isAdaptable(dtype: DType): boolean {
-  return ["float32", "float16", "bfloat16", "float64"].includes(dtype);
 }

@@ -1,6 +1,6 @@
 /** Weft's ops without a public function, and small helpers of rules. */
 import { apply, apply1, type OpInput } from "../../engine/core/apply.ts";
-import { type DType, DTYPES } from "../../engine/core/dtype.ts";
+import { type DType, DTYPES, isShort } from "../../engine/core/dtype.ts";
 import { type Attrs, lookupOp, type OpDef } from "../../engine/core/op.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { NodeCall } from "../build/node_call.ts";
@@ -51,7 +51,7 @@ export function to(x: Tensor, dtype: DType): Tensor {
 
 /** Widens a narrow float, so that a rule computes in float32 and rounds once. */
 export function wide(x: Tensor): Tensor {
-  return x.dtype === "float16" || x.dtype === "bfloat16" ? to(x, "float32") : x;
+  return isShort(x.dtype) ? to(x, "float32") : x;
 }
 
 export function like(x: Tensor, value: number): Tensor {

@@ -1,5 +1,5 @@
 /** Scalar expressions as nodes: each primitive of a pointwise op by ONNX's of the same meaning. */
-import { type DType, DTYPES, isInteger } from "../../engine/core/dtype.ts";
+import { type DType, DTYPES, isInteger, isShort } from "../../engine/core/dtype.ts";
 import {
   type Expr,
   exprType,
@@ -212,11 +212,6 @@ const OF_BOOLEANS: Partial<Record<ScalarOp, Write>> = {
   ne: one("Xor"),
 };
 
-/** True for the dtypes that ONNX's ops, or those of runtimes, compute in float32. */
-export function isHalf(dtype: DType): boolean {
-  return dtype === "float16" || dtype === "bfloat16";
-}
-
 /** Writes an expression of halves in float32, which is rounded once. */
 export function writeWide(n: NodeWriter, expr: Expr, xs: readonly Ref[]): Ref {
   const known = new Map<Expr, Expr>();
@@ -224,13 +219,13 @@ export function writeWide(n: NodeWriter, expr: Expr, xs: readonly Ref[]): Ref {
     if (e.args.length === 0) return e;
     let made = known.get(e);
     if (made === undefined) {
-      const isCast = e.dtype !== undefined && isHalf(e.dtype);
+      const isCast = e.dtype !== undefined && isShort(e.dtype);
       made = { ...e, args: e.args.map(widened), ...(isCast && { dtype: "float32" as const }) };
       known.set(e, made);
     }
     return made;
   };
-  const floats = xs.map((x) => isHalf(x.dtype) ? n.cast(x, "float32") : x);
+  const floats = xs.map((x) => isShort(x.dtype) ? n.cast(x, "float32") : x);
   return writeExpr(n, widened(expr), floats, "float32");
 }
 

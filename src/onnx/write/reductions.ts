@@ -1,6 +1,6 @@
 /** Reductions: the term of each element, ONNX's reduction, and the finish. */
 import type { MeaningOf } from "../../engine/core/meaning.ts";
-import { DTYPES, INTEGER_ENDS } from "../../engine/core/dtype.ts";
+import { DTYPES, INTEGER_ENDS, isShort } from "../../engine/core/dtype.ts";
 import { typeFor } from "./element_types.ts";
 import { writeExpr } from "./expressions.ts";
 import { reduce, upTo } from "./helpers.ts";
@@ -32,7 +32,7 @@ function extreme(n: NodeWriter, op: "max" | "min", x: Ref, reduced: (x: Ref) => 
 export function reduceNode(n: NodeWriter, { op, term, finish }: MeaningOf<"reduce">): Ref {
   const { keep_dims, _all } = n.attrs as { keep_dims: boolean; _all?: boolean };
   const [x, given] = n.xs, rank = x.shape?.length;
-  const isHalf = x.dtype === "float16" || x.dtype === "bfloat16";
+  const isHalf = isShort(x.dtype);
   let axes: readonly number[] | Ref = intsOf(given) ?? given;
   if (_all === true && rank !== undefined) axes = upTo(rank);
   let from = isHalf ? n.cast(x, "float32") : x;

@@ -1,5 +1,5 @@
 /** Writes functions of Weft's as graphs of ONNX: each node by its rule, its expression, its reduction, or its parts. */
-import { DTYPES } from "../../engine/core/dtype.ts";
+import { DTYPES, isShort } from "../../engine/core/dtype.ts";
 import type { MeaningOf } from "../../engine/core/meaning.ts";
 import { argument } from "../../engine/core/scalar/expr.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
@@ -14,7 +14,7 @@ import { resourceOf } from "../../engine/core/graph_node.ts";
 import { buildParts } from "../../tensorflow/graph_def/portable_build.ts";
 import { Constants, type GraphBuilder, Names } from "./builder.ts";
 import { addConstant, writeComplex } from "./complex.ts";
-import { countOf, isHalf, writeExpr, writeWide } from "./expressions.ts";
+import { countOf, writeExpr, writeWide } from "./expressions.ts";
 import { reduceNode } from "./reductions.ts";
 import { inTheirLayout } from "./layout.ts";
 import { type Bodies, NoCounterpart, NodeWriter, type Target } from "./node_writer.ts";
@@ -327,7 +327,7 @@ function pointwise(n: NodeWriter): Ref[] {
   const { meaning } = n.def as OpDef & { meaning: MeaningOf<"pointwise"> };
   const exprs = meaning.exprs(n.xs.map((_, i) => argument(i)), n.attrs);
   return exprs.map((expr, k) => {
-    const { dtype } = n.outputs[k], wide = countOf(expr) > 1 && isHalf(dtype);
+    const { dtype } = n.outputs[k], wide = countOf(expr) > 1 && isShort(dtype);
     return inTheirLayout(n, n.xs, (xs) => {
       return n.cast(wide ? writeWide(n, expr, xs) : writeExpr(n, expr, xs, dtype), dtype);
     });

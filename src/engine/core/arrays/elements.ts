@@ -1,5 +1,13 @@
 /** Conversion of single elements between JavaScript's values and memory. */
-import { type DType, DTYPES, type HostData, INTEGER_ENDS, isBigInt, makeData } from "../dtype.ts";
+import {
+  codeOf,
+  type DType,
+  DTYPES,
+  type HostData,
+  INTEGER_ENDS,
+  isBigInt,
+  makeData,
+} from "../dtype.ts";
 import { TypeError } from "../throwing/builtin_errors.ts";
 import { ValueError } from "../errors.ts";
 import type { ElementValue } from "../nd_array.ts";
@@ -16,9 +24,7 @@ export function elementAt(
     case "complex":
       return [data[2 * flat] as number, data[2 * flat + 1] as number];
     default:
-      return dtype === "bfloat16"
-        ? bfloat16ToNumber(data[flat] as number)
-        : data[flat] as ElementValue;
+      return codeOf(dtype)?.decode(data[flat] as number) ?? data[flat] as ElementValue;
   }
 }
 
@@ -102,32 +108,15 @@ export function elementWriter(dtype: DType, rule: NumberRule): (leaf: unknown) =
       }
     };
   }
-  const range = INTEGER_ENDS[dtype];
+  const range = INTEGER_ENDS[dtype], code = codeOf(dtype);
   return (leaf) => {
     if (typeof leaf === "boolean") return leaf ? 1 : 0;
     // A float may not hold it exactly.
     const given = typeof leaf === "bigint" && (range || !strict) ? Number(leaf) : leaf;
     if (typeof given !== "number") return fail(leaf);
     const n = cuts && range ? Math.trunc(given) : given;
-    if (range === undefined) return dtype === "bfloat16" ? numberToBfloat16(n) : n;
+    if (range === undefined) return code === null ? n : code.encode(n);
     if (wraps || Number.isInteger(n) && n >= range[0] && n <= range[1]) return n;
     return strict || !cuts && !Number.isInteger(n) ? fail(leaf) : refuse(given);
   };
-}
-
-const f32 = new Float32Array(1);
-const u32 = new Uint32Array(f32.buffer);
-
-export function bfloat16ToNumber(bits: number): number {
-  u32[0] = bits << 16;
-  return f32[0];
-}
-
-/** Returns the bits of the nearest bfloat16, ties to even. */
-export function numberToBfloat16(value: number): number {
-  f32[0] = value;
-  const bits = u32[0];
-  // JavaScript does not define the bits of NaN.
-  if (Number.isNaN(value)) return 0x7fc0;
-  return ((bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16) & 0xffff;
 }

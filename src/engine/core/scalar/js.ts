@@ -2,7 +2,7 @@
  * Prints scalar expressions as JavaScript, in the arithmetic of each dtype: wrapping integers, bigint for 64 bits, pairs for
  * complex, float32 results rounded at each step (float16 and bfloat16 compute in float32).
  */
-import { type DType, DTYPES, isBigInt } from "../dtype.ts";
+import { codeOf, type DType, DTYPES, isBigInt } from "../dtype.ts";
 import { type Expr, exprType, once, operandsOf, type ScalarOp } from "./expr.ts";
 import * as complexMath from "./complex.ts";
 import * as scalarMath from "./math.ts";
@@ -18,7 +18,23 @@ export interface Printed {
 }
 
 /** Functions that printed code calls as `H`. */
-export const JS_HELPERS: Readonly<Record<string, unknown>> = { ...scalarMath, ...complexMath };
+export const JS_HELPERS: Readonly<Record<string, unknown>> = {
+  ...scalarMath,
+  ...complexMath,
+  ...Object.assign({}, ...Object.keys(DTYPES).map((name) => codeHelpers(name as DType))),
+};
+
+/** Returns the functions of a dtype's code: `decode_`, `encode_` and `round_` before its name. */
+function codeHelpers(dtype: DType): Record<string, unknown> {
+  const code = codeOf(dtype);
+  if (code === null) return {};
+  const { decode, encode } = code;
+  return {
+    [`decode_${dtype}`]: decode,
+    [`encode_${dtype}`]: encode,
+    [`round_${dtype}`]: (x: number) => decode(encode(x)),
+  };
+}
 
 /** Prints expressions; `args[i]` are the texts of argument i (two for complex). */
 export function printJs(

@@ -2,7 +2,6 @@
  * Scalar functions that JavaScript lacks, on numbers, 64-bit integers and complex pairs. Printed code calls them as `H`.
  */
 import { InvalidArgumentError } from "../errors.ts";
-import { bfloat16ToNumber, numberToBfloat16 } from "../arrays/elements.ts";
 
 /** A complex number. */
 export type Pair = readonly [number, number];
@@ -39,10 +38,6 @@ export function toUint64(x: number): bigint {
 
 export const roundToHalf: (x: number) => number =
   (Math as unknown as { f16round?: (x: number) => number }).f16round ?? Math.fround;
-
-export function roundToBfloat(x: number): number {
-  return bfloat16ToNumber(numberToBfloat16(x));
-}
 
 /** Nearest integer, halves to the even one. */
 export function roundEven(x: number): number {

@@ -1,7 +1,7 @@
 /**
  * The scalar primitives in JavaScript, by arithmetic: their texts, and their functions where compiling is forbidden.
  */
-import { type DType, DTYPES, INTEGER_ENDS, isBigInt } from "../dtype.ts";
+import { codeOf, type DType, DTYPES, INTEGER_ENDS, isBigInt } from "../dtype.ts";
 import { UnimplementedError } from "../errors.ts";
 import { PREDICATES, type ScalarOp } from "./expr.ts";
 import * as helpers from "./math.ts";
@@ -346,15 +346,12 @@ export function castOf(from: DType, to: DType): Operation {
     return then(isBig ? low : plain, wrapTo(to));
   }
   const number = isBig ? op((a) => `Number(${a})`, (a: bigint) => Number(a)) : plain;
-  switch (to) {
-    case "float32":
-      return then(number, toFloat32);
-    case "float16":
-      return then(number, call("H.roundToHalf"));
-    case "bfloat16":
-      return then(number, call("H.roundToBfloat"));
-  }
-  return number;
+  if (to === "float32") return then(number, toFloat32);
+  if (to === "float16") return then(number, call("H.roundToHalf"));
+  const code = codeOf(to);
+  if (code === null) return number;
+  const round = (a: number) => code.decode(code.encode(a));
+  return then(number, op((a) => `H.round_${to}(${a})`, round));
 }
 
 /** Returns the dtype of the parts of a complex number; others stay. */

@@ -1,5 +1,5 @@
 /** Matrix products on the host: rows of C are summed in a float64 row, four rows of B at a time. */
-import { type DType, DTYPES, type HostData } from "../../core/dtype.ts";
+import { codeOf, type DType, DTYPES, type HostData } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { UnimplementedError } from "../../core/errors.ts";
 import { type MatMulShape, matrixPairs } from "../matmul/shape.ts";
@@ -171,7 +171,7 @@ export function matMulCpu(
   conjB = false,
 ): void {
   const { m, n, k, transA, transB } = shape;
-  if (out.dtype === "bfloat16") {
+  if (codeOf(out.dtype) !== null) {
     const [x, y, wide] = [numbersOf(a), numbersOf(b), scratchFor(out)].map((data) =>
       new NdArray("float32", [data.length], data as Float32Array)
     );

@@ -2,8 +2,7 @@
  * Host arrays as numbers: reads and writes dtypes whose storage is not a plain number array, and combines two numbers
  * for reductions and scans.
  */
-import { type DType, DTYPES, isBigInt } from "../../core/dtype.ts";
-import { bfloat16ToNumber, numberToBfloat16 } from "../../core/arrays/elements.ts";
+import { codeOf, type DType, DTYPES, isBigInt, isShort } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
 
 /** Readable numbers by index. */
@@ -12,24 +11,20 @@ export interface Numbers extends ArrayLike<number> {
 }
 
 /**
- * Returns the elements as numbers, without a copy where the storage allows (everything but bfloat16 and 64-bit
- * integers).
+ * Returns the elements as numbers, without a copy where the storage allows (everything but coded floats and
+ * 64-bit integers).
  */
 export function numbersOf(a: NdArray): Numbers {
-  if (a.dtype === "bfloat16") {
+  const code = codeOf(a.dtype);
+  if (code !== null) {
     const from = a.data as Uint16Array, out = new Float32Array(from.length);
-    for (let i = 0; i < out.length; i++) out[i] = bfloat16ToNumber(from[i]);
+    for (let i = 0; i < out.length; i++) out[i] = code.decode(from[i]);
     return out;
   }
   if (a.dtype === "int64" || a.dtype === "uint64") {
     return Float64Array.from(a.data as ArrayLike<bigint>, Number);
   }
   return a.data as Float32Array;
-}
-
-/** True for floats of 16 bits, whose arithmetic is float32, rounded when stored. */
-export function isShort(dtype: DType): boolean {
-  return dtype === "float16" || dtype === "bfloat16";
 }
 
 /** Returns an array to compute a float result in: the output's own storage where that holds float32 or more. */
@@ -40,9 +35,9 @@ export function scratchFor(out: NdArray): Numbers {
 /** Moves the results in {@linkcode scratchFor}'s array, or in one of wider numbers, to the output. */
 export function settle(scratch: Numbers, out: NdArray): void {
   if (scratch === out.data) return;
-  const d = out.data as Uint16Array;
-  if (out.dtype !== "bfloat16") return d.set(scratch);
-  for (let i = 0; i < d.length; i++) d[i] = numberToBfloat16(scratch[i]);
+  const d = out.data as Uint16Array, code = codeOf(out.dtype);
+  if (code === null) return d.set(scratch);
+  for (let i = 0; i < d.length; i++) d[i] = code.encode(scratch[i]);
 }
 
 /** Writes an integer, in the array's own kind. */
@@ -133,13 +128,13 @@ export function arithmeticOf(dtype: DType): Arithmetic {
 }
 
 export function readerOf(dtype: DType): (data: ArrayLike<Num>, at: number) => Num {
-  return dtype === "bfloat16"
-    ? (data, at) => bfloat16ToNumber(data[at]) as Num
-    : (data, at) => data[at];
+  const code = codeOf(dtype);
+  return code === null ? (data, at) => data[at] : (data, at) => code.decode(data[at]) as Num;
 }
 
 export function writerOf(dtype: DType): (data: { [at: number]: Num }, at: number, v: Num) => void {
-  return dtype === "bfloat16"
-    ? (data, at, v) => data[at] = numberToBfloat16(v) as Num
-    : (data, at, v) => data[at] = v;
+  const code = codeOf(dtype);
+  return code === null
+    ? (data, at, v) => data[at] = v
+    : (data, at, v) => data[at] = code.encode(v) as Num;
 }

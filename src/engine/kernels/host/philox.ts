@@ -2,7 +2,7 @@
  * Philox4x32 with 10 rounds and TensorFlow's numbers from its words, so that the same key draws the same. After Salmon,
  * Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (2011).
  */
-import { isBigInt } from "../../core/dtype.ts";
+import { type DType, DTYPES, isBigInt } from "../../core/dtype.ts";
 import type { Distribution } from "../../core/meaning.ts";
 import { type NdArray, setElement } from "../../core/nd_array.ts";
 
@@ -80,15 +80,12 @@ export function keyAndCounter(seed: readonly [bigint, bigint]): readonly [bigint
   return [key, 0n, joined(mix.next(), mix.next())];
 }
 
-/** Bits of a uniform number: those of the dtype's fraction. */
-const FRACTION: Readonly<Record<string, number>> = { float16: 10, bfloat16: 7, float32: 23 };
-
-/** Draws a number of `[0, 1)`. */
-export function uniform(from: Philox, dtype: string): number {
+/** Draws a number of `[0, 1)`, with as many bits as the dtype's fraction has. */
+export function uniform(from: Philox, dtype: DType): number {
   const word = from.next();
   if (dtype === "float64") return ((word & 0xfffff) * 2 ** 32 + from.next()) / 2 ** 52;
-  const bits = FRACTION[dtype];
-  return (word & 2 ** bits - 1) / 2 ** bits;
+  const unit = 2 ** DTYPES[dtype].float!.fraction;
+  return (word & unit - 1) / unit;
 }
 
 /** Draws two normal numbers, by Box and Muller. Halves are computed in single precision. */

@@ -4,9 +4,8 @@
  */
 import { castArray } from "../../core/convert.ts";
 import { compileOr } from "../../core/scalar/compile.ts";
-import { type DType, DTYPES } from "../../core/dtype.ts";
+import { codeOf, type DType, DTYPES, isShort } from "../../core/dtype.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
-import { bfloat16ToNumber, numberToBfloat16 } from "../../core/arrays/elements.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { argument, type Expr, exprKey, exprType, scalar } from "../../core/scalar/expr.ts";
 import { evaluator } from "../../core/scalar/eval.ts";
@@ -14,14 +13,13 @@ import type { ScalarValue } from "../../core/scalar/operations.ts";
 import { RecentMap } from "../../core/collections/recent_map.ts";
 import { JS_HELPERS, printJs } from "../../core/scalar/js.ts";
 import { collapseBroadcast, type Walk } from "../pointwise/broadcast.ts";
-import { isShort, settle } from "./numbers.ts";
+import { settle } from "./numbers.ts";
 
 type Loop = (ins: readonly unknown[], outs: readonly unknown[], walk: Walk) => void;
 /** A loop for fixed shapes: runs on the data of inputs and outputs. */
 export type BoundLoop = (ins: readonly unknown[], outs: readonly unknown[]) => void;
 
 const loops = new RecentMap<string, Loop>(1024);
-const HELPERS = { ...JS_HELPERS, bfloat16ToNumber, numberToBfloat16 };
 
 /** Computes `exprs[i]` of the inputs into output i, broadcasting. */
 export function pointwiseCpu(
@@ -86,7 +84,7 @@ export function preparePointwise(
   if (!loop) {
     const dtypes = ins.map((a) => a.dtype);
     const text = (): string => loopText(exprs, dtypes, steps, inner);
-    loop = compileOr<Loop>({ names: { H: HELPERS }, text }, () => interpretLoop(exprs, dtypes));
+    loop = compileOr<Loop>({ names: { H: JS_HELPERS }, text }, () => interpretLoop(exprs, dtypes));
     loops.set(key, loop);
   }
   const compiled = loop;
@@ -122,7 +120,8 @@ function reader(dtype: DType, data: ArrayLike<never>): (i: number) => ScalarValu
     case "complex":
       return (i) => [data[2 * i], data[2 * i + 1]];
   }
-  return dtype === "bfloat16" ? (i) => bfloat16ToNumber(data[i]) : (i) => data[i];
+  const code = codeOf(dtype);
+  return code === null ? (i) => data[i] : (i) => code.decode(data[i]);
 }
 
 function writer(dtype: DType, data: unknown[]): (i: number, v: ScalarValue) => void {
@@ -132,9 +131,8 @@ function writer(dtype: DType, data: unknown[]): (i: number, v: ScalarValue) => v
     case "complex":
       return (i, v) => [data[2 * i], data[2 * i + 1]] = v as readonly [number, number];
   }
-  return dtype === "bfloat16"
-    ? (i, v) => data[i] = numberToBfloat16(v as number)
-    : (i, v) => data[i] = v;
+  const code = codeOf(dtype);
+  return code === null ? (i, v) => data[i] = v : (i, v) => data[i] = code.encode(v as number);
 }
 
 function loopText(
@@ -191,7 +189,8 @@ function loadText(dtype: DType, array: string, index: string): string[] {
     case "complex":
       return [`${array}[2 * ${index}]`, `${array}[2 * ${index} + 1]`];
   }
-  return [dtype === "bfloat16" ? `H.bfloat16ToNumber(${array}[${index}])` : `${array}[${index}]`];
+  const text = `${array}[${index}]`;
+  return [codeOf(dtype) === null ? text : `H.decode_${dtype}(${text})`];
 }
 
 function storeText(dtype: DType, array: string, index: string, r: readonly string[]): string[] {
@@ -201,5 +200,6 @@ function storeText(dtype: DType, array: string, index: string, r: readonly strin
     case "complex":
       return [`${array}[2 * ${index}] = ${r[0]}; ${array}[2 * ${index} + 1] = ${r[1]};`];
   }
-  return [`${array}[${index}] = ${dtype === "bfloat16" ? `H.numberToBfloat16(${r[0]})` : r[0]};`];
+  const value = codeOf(dtype) === null ? r[0] : `H.encode_${dtype}(${r[0]})`;
+  return [`${array}[${index}] = ${value};`];
 }

@@ -2,7 +2,7 @@
  * Random numbers on the host. Elements 2b and 2b+1 come from the two words of counter b, so that both devices draw the
  * same bits; the functions applied to them differ by rounding only.
  */
-import { isBigInt } from "../../core/dtype.ts";
+import { type DType, DTYPES, isBigInt } from "../../core/dtype.ts";
 import type { Distribution } from "../../core/meaning.ts";
 import { type NdArray, setElement } from "../../core/nd_array.ts";
 import { type Num, numbersOf, setWhole, writerOf } from "./numbers.ts";
@@ -13,8 +13,8 @@ const TWO_32 = 2 ** 32;
 export const TRUNCATED_MASS = 0.9544997361036416;
 
 /** Returns the bits of a uniform number that the dtype holds exactly below 1. */
-export function uniformBits(dtype: string): number {
-  return dtype === "bfloat16" ? 8 : dtype === "float16" ? 11 : 24;
+export function uniformBits(dtype: DType): number {
+  return Math.min(24, (DTYPES[dtype].float?.fraction ?? 23) + 1);
 }
 
 export function drawCpu(out: NdArray, seed: NdArray, distribution: Distribution): void {

@@ -1,8 +1,7 @@
 /** Reductions on the host: two loops, over rows and over columns, compiled once per operation and arithmetic. */
 import { compileOr } from "../../core/scalar/compile.ts";
-import { type DType, DTYPES, INTEGER_ENDS, isBigInt } from "../../core/dtype.ts";
+import { codeOf, type DType, DTYPES, INTEGER_ENDS, isBigInt } from "../../core/dtype.ts";
 import type { ReduceOp } from "../../core/meaning.ts";
-import { bfloat16ToNumber, numberToBfloat16 } from "../../core/arrays/elements.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { sizeOf } from "../../core/shape.ts";
 import {
@@ -128,9 +127,9 @@ function finish(op: ReduceOp, acc: ArrayLike<number | bigint>, count: number, ou
       else a[i] = isWhole ? Math.trunc(v / count) : v / count;
     }
   }
-  if (out.dtype === "bfloat16") {
-    for (let i = 0; i < n; i++) data[i] = numberToBfloat16(acc[i] as number);
-  } else data.set(acc as ArrayLike<number>);
+  const code = codeOf(out.dtype);
+  if (code === null) data.set(acc as ArrayLike<number>);
+  else for (let i = 0; i < n; i++) data[i] = code.encode(acc[i] as number);
 }
 
 /** Returns the statement that folds the value `v` into the accumulator `a`. */
@@ -161,9 +160,8 @@ function loopsFor(op: FoldOp, arithmetic: Arithmetic, dtype: DType): Loops {
 }
 
 export function makeLoops(op: FoldOp, arithmetic: Arithmetic, dtype: DType): Loops {
-  const load = (
-    index: string,
-  ): string => (dtype === "bfloat16" ? `decode(x[${index}])` : `x[${index}]`);
+  const code = codeOf(dtype);
+  const load = (index: string): string => (code === null ? `x[${index}]` : `decode(x[${index}])`);
   const id = identityOf(op, dtype);
   const identity = typeof id === "bigint" ? `${id}n` : String(id);
   const fold = (a: string, v: string): string => combineText(op, arithmetic, a, v);
@@ -193,7 +191,7 @@ export function makeLoops(op: FoldOp, arithmetic: Arithmetic, dtype: DType): Loo
   const text = (): string =>
     `const rows = ${rows}\nconst columns = ${columns}\nreturn { rows, columns };`;
   return compileOr(
-    { names: { decode: bfloat16ToNumber }, text },
+    { names: { decode: code?.decode }, text },
     () => interpretLoops(op, arithmetic, dtype),
   );
 }

@@ -1,8 +1,7 @@
 /** Running sums and products, linear recurrences and shifts along an axis, on the host. */
 import { compileOr } from "../../core/scalar/compile.ts";
-import { type DType, DTYPES, isBigInt } from "../../core/dtype.ts";
+import { codeOf, type DType, DTYPES, isBigInt } from "../../core/dtype.ts";
 import type { ScanOp } from "../../core/meaning.ts";
-import { bfloat16ToNumber, numberToBfloat16 } from "../../core/arrays/elements.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import {
   arithmeticOf,
@@ -52,9 +51,10 @@ export function scanCpu(
 /** Makes the loop of an op on elements of a dtype; single: along the innermost axis. */
 export function makeLoop(op: ScanOp, exclusive: boolean, dtype: DType, single: boolean): Loop {
   const id = (op === "sum" ? "0" : "1") + (isBigInt(dtype) ? "n" : "");
-  const load = dtype === "bfloat16" ? "decode(x[p])" : "x[p]";
+  const code = codeOf(dtype);
+  const load = code === null ? "x[p]" : "decode(x[p])";
   const fold = wrapText(dtype, foldText(op, arithmeticOf(dtype), "a", "v"));
-  const store = dtype === "bfloat16" ? "y[p] = encode(a);" : "y[p] = a;";
+  const store = code === null ? "y[p] = a;" : "y[p] = encode(a);";
   const element = exclusive
     ? `const v = ${load}; ${store} a = ${fold};`
     : `const v = ${load}; a = ${fold}; ${store}`;
@@ -73,7 +73,7 @@ export function makeLoop(op: ScanOp, exclusive: boolean, dtype: DType, single: b
     ${body}
   }
 };`;
-  const names = { decode: bfloat16ToNumber, encode: numberToBfloat16 };
+  const names = { decode: code?.decode, encode: code?.encode };
   return compileOr({ names, text: () => text }, () => interpretLoop(op, exclusive, dtype));
 }
 

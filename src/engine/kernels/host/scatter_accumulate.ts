@@ -1,14 +1,14 @@
 /** Adding runs of elements into a host array, in any numeric dtype. */
-import { DTYPES } from "../../core/dtype.ts";
+import { codeOf, DTYPES, isShort } from "../../core/dtype.ts";
 import type { NdArray } from "../../core/nd_array.ts";
-import { isShort, numbersOf, settle } from "./numbers.ts";
+import { numbersOf, settle } from "./numbers.ts";
 
-/** Returns elements as numbers that can be added: bfloat16 becomes float32, others stay. */
+/** Returns elements as numbers that can be added: coded floats become float32, others stay. */
 export function addable(x: NdArray): Float32Array {
-  return (x.dtype === "bfloat16" ? numbersOf(x) : x.data) as Float32Array;
+  return (codeOf(x.dtype) === null ? x.data : numbersOf(x)) as Float32Array;
 }
 
-/** Sums into an array that starts as zeros. Sixteen-bit floats are summed in float32. */
+/** Sums into an array that starts as zeros. Short floats are summed in float32. */
 export class Accumulator {
   readonly #out: NdArray;
   readonly #sums: Float32Array;

@@ -5,18 +5,11 @@ import { type NdArray, setElement } from "../../core/nd_array.ts";
 /** The fold of a segment's elements. */
 export type SegmentFold = "max" | "min" | "prod" | "mean";
 
-const HIGHEST: Readonly<Partial<Record<DType, number>>> = {
-  float16: 65504,
-  bfloat16: 3.3895313892515355e38,
-  float32: 3.4028234663852886e38,
-  float64: Number.MAX_VALUE,
-};
-
 /** Returns the result of an empty segment; of sorted segments it is 0, or 1 for products. */
 function nothing(dtype: DType, how: SegmentFold, sorted: boolean): number | bigint {
   const n = how === "prod" ? 1 : 0;
   if (how === "prod" || how === "mean" || sorted) return isBigInt(dtype) ? BigInt(n) : n;
-  const float = HIGHEST[dtype];
+  const float = DTYPES[dtype].float?.greatest;
   const [low, high] = float === undefined ? INTEGER_ENDS[dtype]! : [-float, float];
   return how === "max" ? low : high;
 }

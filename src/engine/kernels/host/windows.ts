@@ -1,7 +1,7 @@
 /** Windows that slide over images, and their reads, on the host. */
 import { castArray } from "../../core/convert.ts";
+import { isShort } from "../../core/dtype.ts";
 import type { NdArray } from "../../core/nd_array.ts";
-import { isShort } from "./numbers.ts";
 import { inPlaces, outPlaces, tapCount, type WindowGeometry } from "../conv/geometry.ts";
 
 /** A window at one place: its taps inside of the image, in order. */

@@ -8,32 +8,23 @@ import { asTensor, toDenseInput } from "../input.ts";
 import { complex, imag, real } from "../pointwise/complex.ts";
 import { cast } from "./cast.ts";
 
-/** Significant bits of floats and their greatest numbers. */
-const FLOATS: Partial<Record<DType, readonly [bits: number, greatest: number]>> = {
-  bfloat16: [8, 3.3895313892515355e38],
-  float16: [11, 65504],
-  float32: [24, 3.4028234663852886e38],
-  float64: [53, Number.MAX_VALUE],
-};
-
 /** Returns the least and the greatest value of `to` that `from` holds; null where all of `from` lie between those of `to`. */
 function bounds(from: DType, to: DType): readonly [number | bigint, number | bigint] | null {
-  const own = FLOATS[from], other = FLOATS[to], ends = INTEGER_ENDS[to];
-  if (own !== undefined) {
+  const own = DTYPES[from].float, other = DTYPES[to].float, ends = INTEGER_ENDS[to];
+  if (own !== null) {
     // As in TensorFlow infinities become finite wherever the dtype changes.
-    if (other !== undefined) {
-      const most = Math.min(own[1], other[1]);
+    if (other !== null) {
+      const most = Math.min(own.greatest, other.greatest);
       return from === to ? null : [-most, most];
     }
     if (ends === undefined) return null;
-    const [low, high] = ends.map((end) => rounded(BigInt(end), own[0]));
-    return [Math.max(low, -own[1]), Math.min(high, own[1])];
+    const [low, high] = ends.map((end) => rounded(BigInt(end), own.fraction + 1));
+    return [Math.max(low, -own.greatest), Math.min(high, own.greatest)];
   }
   const given = INTEGER_ENDS[from];
   if (given === undefined || ends === undefined) {
-    // Of the floats, float16 alone is narrower than some integers.
-    if (given === undefined || other === undefined || Number(given[1]) <= other[1]) return null;
-    return [given[0] < -other[1] ? -other[1] : given[0], other[1]];
+    if (given === undefined || other === null || Number(given[1]) <= other.greatest) return null;
+    return [given[0] < -other.greatest ? -other.greatest : given[0], other.greatest];
   }
   const [low, high] = given.map(BigInt), [least, most] = ends.map(BigInt);
   if (low >= least && high <= most) return null;

@@ -1,7 +1,7 @@
 /** Ops with results of data-dependent size: true places, masks, unique elements, differences. On the host. */
 import { wantNumber } from "../../core/arguments.ts";
 import { apply, apply1, compose, type OpInput } from "../../core/apply.ts";
-import { type DType, DTYPES } from "../../core/dtype.ts";
+import { codeOf, type DType, DTYPES } from "../../core/dtype.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
 import { defineOp, lookupOp } from "../../core/op.ts";
@@ -67,7 +67,7 @@ function keysOf(x: NdArray): (start: number, count: number) => Key {
     return (start, count) => data.slice(start, start + count).join("|");
   }
   // Adding zero makes negative zero plain zero. Keys of a map treat them as one anyway.
-  const real = DTYPES[x.dtype].kind === "float" && x.dtype !== "bfloat16";
+  const real = DTYPES[x.dtype].kind === "float" && codeOf(x.dtype) === null;
   const { words, slots } = wordsOf(x.data, x.dtype);
   const values = (real ? x.data : words) as ArrayLike<number>, each = real ? 1 : slots;
   return (start, count) => {

@@ -4,9 +4,10 @@ import { wantList, wantNumber, wantObject } from "../../core/arguments.ts";
 import type { ChainedBuffer } from "../../core/chained/chained_ops.ts";
 import { decodeString } from "../../core/text.ts";
 import { numberRule } from "../../core/convert.ts";
-import { bfloat16ToNumber, elementWriter } from "../../core/arrays/elements.ts";
+import { elementWriter } from "../../core/arrays/elements.ts";
 import {
   asDType,
+  codeOf,
   type DType,
   DTYPES,
   type HostData,
@@ -108,7 +109,7 @@ export class TensorBuffer<R extends Rank = Rank, D extends DataType = "float32">
     if (locs.length === 0) locs = [0];
     this.#checkBounds(locs);
     const stored = (this.values as BufferElement[])[this.locToIndex(locs)];
-    return this.dtype === "bfloat16" ? bfloat16ToNumber(stored as number) : stored;
+    return codeOf(this.dtype)?.decode(stored as number) ?? stored;
   }
 
   #checkBounds(locs: readonly number[]): void {

@@ -1,6 +1,7 @@
 /** Attention as the ops that it is made of, in the order in which passes find them. */
 import { compose, type OpInput } from "../../core/apply.ts";
 import { toNdArray } from "../../core/convert.ts";
+import { isShort } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { shapeText } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
@@ -66,13 +67,13 @@ function extentsOf(x: OpInput): Extent[] {
   return known.map((d, i) => d ?? reshape(slice(shapeOf(x), [i], [1]), []));
 }
 
-/** Attends in ordinary ops. Computes in float32 where operands are halves, and rounds once. */
+/** Attends in ordinary ops. Computes in float32 where operands are short floats, and rounds once. */
 export function composedAttention(
   operands: Operands,
   parts: AttentionParts,
 ): { readonly output: Tensor; readonly logSumExp: Tensor | null } {
   const { dtype } = operands.q;
-  if (dtype !== "float16" && dtype !== "bfloat16") return attend(operands, parts);
+  if (!isShort(dtype)) return attend(operands, parts);
   return compose(() => {
     const [q, k, v] = [operands.q, operands.k, operands.v].map((x) => cast(x, "float32"));
     const made = attend({ q, k, v }, parts);

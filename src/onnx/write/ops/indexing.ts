@@ -1,5 +1,5 @@
 /** Elements picked and placed by indices; order. */
-import { type DType, INTEGER_ENDS } from "../../../engine/core/dtype.ts";
+import { DTYPES, INTEGER_ENDS, isShort } from "../../../engine/core/dtype.ts";
 import {
   compare,
   concat,
@@ -65,7 +65,7 @@ function scatterInto(n: NodeWriter, x: Ref, indices: Ref, updates: Ref, reductio
   if ((reduction === "max" || reduction === "min") && n.target.opset < 18) {
     n.lacks(`a scatter by ${reduction} is of version 18, pass { opset: 18 }`);
   }
-  const isSum = reduction !== "none", half = x.dtype === "float16" || x.dtype === "bfloat16";
+  const isSum = reduction !== "none", half = isShort(x.dtype);
   if (!isSum || !half) {
     return n.node("ScatterND", [x, indices, updates], isSum ? { reduction } : {}, {
       operands: [0, 2],
@@ -149,17 +149,9 @@ function unsortedSegments(
   };
 }
 
-/** The greatest finite floats. */
-const GREATEST: Partial<Record<DType, number>> = {
-  bfloat16: 3.3895313892515355e38,
-  float16: 65504,
-  float32: 3.4028234663852886e38,
-  float64: Number.MAX_VALUE,
-};
-
 /** Returns the least number of the result's dtype, or the greatest. */
 function endOf({ dtype }: NodeWriter, isLeast: boolean): number | bigint {
-  const greatest = GREATEST[dtype];
+  const greatest = DTYPES[dtype].float?.greatest;
   if (greatest !== undefined) return isLeast ? -greatest : greatest;
   return INTEGER_ENDS[dtype]![isLeast ? 0 : 1];
 }

@@ -2,7 +2,7 @@
 import type { Problem } from "../../../core/op.ts";
 import type { Expr } from "../../../core/scalar/expr.ts";
 import { sumOf, termLists } from "../../../kernels/host/pointwise.ts";
-import { isShort } from "../../../kernels/host/numbers.ts";
+import { isShort } from "../../../core/dtype.ts";
 import type { Engine } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
 import { preparePointwise } from "./pointwise.ts";
