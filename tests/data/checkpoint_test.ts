@@ -67,6 +67,7 @@ const PIPELINES: Record<string, () => tf.data.Dataset<unknown>> = {
     }),
   "shuffle inside interleave": () =>
     data.range(3).interleave(() => data.range(6).shuffle(4, 5), { cycleLength: 2 }),
+  rebatch: () => data.range(N).batch(4).rebatch(3),
   unbatch: () => data.range(N).batch(4).unbatch(),
   window: () => data.range(N).window(3, { shift: 2 }).flatMap((w) => w.batch(3)),
   "windows ahead": () => data.range(N).window(4).shuffle(3, 1).prefetch(2).flatMap((w) => w),

@@ -346,6 +346,22 @@ export class Dataset<E = TensorNest> extends Sequence<E> {
   }
 
   /**
+   * The rows of batches in batches of another size: {@linkcode Dataset.unbatch}, then {@linkcode Dataset.batch}. Throws `ValueError` for
+   * scalars. Follows TensorFlow `tf.data.Dataset.rebatch`, which also takes sizes in turn.
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * import { assertEquals } from "@std/assert";
+   * const pairs = tf.data.range(5).batch(3).rebatch(2);
+   * assertEquals(await Array.fromAsync(pairs, (x) => x.arraySync()), [[0, 1], [2, 3], [4]]);
+   * ```
+   */
+  rebatch(batchSize: number, options: BatchOptions = {}): Dataset<E> {
+    return this.unbatch().batch(batchSize, options);
+  }
+
+  /**
    * Pairs of a number, counted from `start`, and an element. Numbers are `int32`. TensorFlow `tf.data.Dataset.enumerate`.
    *
    * @example

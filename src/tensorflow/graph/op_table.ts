@@ -41,7 +41,15 @@ import {
   type RuleEntry,
   same,
 } from "./rule.ts";
-import { inBlocks, pass, reverse, reverseSequence, stitched } from "./rules/arrays.ts";
+import {
+  concatOffsets,
+  inBlocks,
+  pass,
+  reverse,
+  reverseSequence,
+  stitched,
+  truth,
+} from "./rules/arrays.ts";
 import { binomialOfState, ofState, shuffled, truncatedBetween } from "./rules/draws.ts";
 import { functionGradient, oneOf } from "./rules/functions.ts";
 import { groupedConv, groupsOf } from "./rules/grouped_conv.ts";
@@ -121,6 +129,7 @@ const TABLE: Record<string, OpEntry> = {
     0,
   ),
   Concat: rule(({ inputs: [axis, ...values] }) => [put1("ConcatV2", [...values, axis])], 2),
+  ConcatOffset: rule(concatOffsets, 2),
   Gather: rule(({ inputs: [x, indices] }) => [gather(x, indices)], 2),
   Reverse: rule(reverse, 2),
   ReverseSequence: rule(reverseSequence, 2),
@@ -153,6 +162,7 @@ const TABLE: Record<string, OpEntry> = {
   Erfc: rule(({ inputs: [x] }) => [sub(cast(1, x.dtype), put1("Erf", [x]))]),
   // The remainder has the sign of the dividend.
   Mod: rule(({ inputs: [x, y] }) => [mul(mod(abs(x), abs(y)), sign(x))], 2),
+  ToBool: rule(truth),
   MulNoNan: rule(({ inputs: [x, y] }) => [multiplyNoNan(x, y)], 2),
   L2Loss: rule(({ inputs: [x] }) => [div(sum(square(x)), 2)]),
   ApproximateEqual: rule(
