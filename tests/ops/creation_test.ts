@@ -177,6 +177,16 @@ testOnDevices("buffer() is filled element by element", () => {
   );
 });
 
+testOnDevices("buffer() gives tensors of each dtype with the numbers that were set", async () => {
+  for (const dtype of ["bfloat16", "float16", "float64", "int16", "uint32"] as const) {
+    const b = tf.buffer([2, 1], dtype);
+    const first = dtype.includes("float") ? 1.5 : 3;
+    b.set(first, 0, 0);
+    assertEquals([b.toTensor().dtype, b.get(0, 0)], [dtype, first]);
+    assertEquals<unknown>(await b.toTensor().array(), [[first], [0]]);
+  }
+});
+
 Deno.test("a buffer counts in row-major order, of its first element where no index is given", () => {
   const b = tf.buffer([2, 3, 4], "float32", Float32Array.from({ length: 24 }, (_, i) => i));
   for (const [at, loc] of [[0, [0, 0, 0]], [5, [0, 1, 1]], [23, [1, 2, 3]]] as const) {

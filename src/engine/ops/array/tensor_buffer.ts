@@ -16,6 +16,7 @@ import {
 } from "../../core/dtype.ts";
 import type { DataType, Rank } from "../../core/ranks.ts";
 import { ValueError } from "../../core/errors.ts";
+import { NdArray } from "../../core/nd_array.ts";
 import { isShape, shapeText, sizeOf, stridesOf } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { tensor } from "./creation.ts";
@@ -140,8 +141,9 @@ export class TensorBuffer<R extends Rank = Rank, D extends DataType = "float32">
 
   /** Makes a tensor of the elements. */
   toTensor(): Tensor<R> {
-    const values = Array.isArray(this.values) ? this.values : (this.values as Float32Array).slice();
-    return tensor(values as TensorLike, this.shape, this.dtype);
+    const { dtype, shape, values } = this;
+    if (Array.isArray(values)) return tensor(values as TensorLike, shape, dtype);
+    return tensor(new NdArray(dtype, shape, (values as Float32Array).slice()), shape, dtype);
   }
 
   /** Formats it for `console.log`. */
