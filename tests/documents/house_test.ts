@@ -1,0 +1,33 @@
+/** The documents about the house: short, and true about where files stand. */
+
+import { assert, assertEquals } from "@std/assert";
+import { exists, list, read } from "../../tools/files.ts";
+
+const READMES = list("src", ".md").filter((file) => file.endsWith("/README.md"));
+
+Deno.test("READMEs, ARCHITECTURE.md and CONTRIBUTING.md are short enough to read", () => {
+  const most = new Map([
+    ...READMES.map((file) => [file, 60] as const),
+    ["ARCHITECTURE.md", 300] as const,
+    ["CONTRIBUTING.md", 150] as const,
+  ]);
+  assert(READMES.length > 8);
+  const long = [...most].flatMap(([file, lines]) => {
+    const found = read(file).trimEnd().split("\n").length;
+    return found > lines ? [`${file}: ${found} lines, at most ${lines}`] : [];
+  });
+  assertEquals(long, []);
+});
+
+Deno.test("files that these documents name by their paths are there", () => {
+  const files = list("src", ".ts");
+  const isThere = (name: string): boolean =>
+    exists(name) || files.some((file) => file.endsWith(`/${name}`));
+  const missing = [...READMES, "ARCHITECTURE.md", "CONTRIBUTING.md"].flatMap((file) => {
+    const prose = read(file).replaceAll(/```.*?```/gs, "");
+    return [...prose.matchAll(/`([a-z][\w.-]*(?:\/[\w.-]+)+\.\w+)`/g)].flatMap(([, name]) =>
+      isThere(name) ? [] : [`${file}: ${name}`]
+    );
+  });
+  assertEquals(missing, []);
+});
