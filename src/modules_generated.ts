@@ -10,6 +10,7 @@ import "./engine/core/contract/seam.ts";
 import "./engine/core/tensor.ts";
 import "./engine/core/trace.ts";
 import "./engine/core/throwing/builtin_errors.ts";
+import "./engine/core/arrays/float_formats.ts";
 import "./engine/core/dtype.ts";
 import "./engine/core/scalar/expr.ts";
 import "./engine/core/attention.ts";

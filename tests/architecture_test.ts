@@ -88,7 +88,7 @@ Deno.test("READMEs of areas name files that exist", () => {
     return lines.flatMap((line) => {
       // The first cell of a table's row is the room of its files.
       const room = /^\| `([\w/]+)\/` /.exec(line)?.[1];
-      const places = [`src/${area}/${room ?? ""}`, `src/${area}`, ...rooms];
+      const places = [`src/${area}/${room ?? ""}`, `src/${area}`, ...rooms, "."];
       return [...line.matchAll(/`([\w/]+\.ts)`/g)].map(([, path]) => path)
         .filter((path) => !places.some((place) => exists(`${place}/${path}`, "isFile")))
         .map((path) => `src/${area}/README.md: ${path}`);

@@ -19,6 +19,7 @@ Deno.test("READMEs, ARCHITECTURE.md and CONTRIBUTING.md are short enough to read
   assertEquals(long, []);
 });
 
+// tests/architecture_test.ts holds the READMEs of areas to more.
 Deno.test("files that these documents name by their paths are there", () => {
   const files = list("src", ".ts");
   const isThere = (name: string): boolean =>

@@ -8,7 +8,7 @@ import {
   FLOAT64,
   type FloatCode,
   type FloatFormat,
-} from "./float_formats.ts";
+} from "./arrays/float_formats.ts";
 
 /** Name of an element type, as in TensorFlow. */
 export type DType =

@@ -1,7 +1,6 @@
 /** Assertions about elements, made with the op `Assert`. */
 import { apply, type OpInput } from "../../engine/core/apply.ts";
 import { DTYPES } from "../../engine/core/dtype.ts";
-import { FLOAT32 } from "../../engine/core/float_formats.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { lookupOp } from "../../engine/core/op.ts";
 import { optionCheck, wantList } from "../../engine/core/arguments.ts";
@@ -267,7 +266,7 @@ export function assertNear(
   return quietly(() => {
     const { a, b } = pair(x, y);
     // Ten times the spacing of numbers at 1, as in TensorFlow.
-    const own = 10 * 2 ** -(DTYPES[a.dtype].float ?? FLOAT32).fraction;
+    const own = 10 * 2 ** -(DTYPES[a.dtype].float ?? DTYPES.float32.float!).fraction;
     const { rtol = own, atol = own } = options;
     const condition = all(lessEqual(abs(sub(a, b)), add(mul(abs(b), rtol), atol)));
     const data = [

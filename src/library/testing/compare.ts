@@ -1,8 +1,6 @@
 /** Comparison of host arrays: exact for integers, in units in the last place for floats. */
 import { type DType, DTYPES } from "../../engine/core/dtype.ts";
-import type { FloatFormat } from "../../engine/core/float_formats.ts";
 import type { ElementValue, NdArray } from "../../engine/core/nd_array.ts";
-import { partOf } from "../../engine/core/scalar/operations.ts";
 import { sameShape, shapeText } from "../../engine/core/shape.ts";
 
 /** Tolerance of a comparison. */
@@ -19,8 +17,10 @@ export interface Tolerance {
 const EXACT = { fraction: Infinity, least: 0, greatest: Infinity };
 
 /** Returns the format of a dtype's numbers or of their parts. */
-function formatOf(dtype: DType): Pick<FloatFormat, "fraction" | "least" | "greatest"> {
-  return DTYPES[partOf(dtype)].float ?? EXACT;
+function formatOf(dtype: DType): typeof EXACT {
+  const { kind, bytes, float } = DTYPES[dtype];
+  if (kind !== "complex") return float ?? EXACT;
+  return DTYPES[bytes === 8 ? "float32" : "float64"].float!;
 }
 
 /** Relative spacing of the numbers of a dtype; 0 for exact dtypes. */

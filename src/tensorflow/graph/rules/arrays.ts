@@ -3,13 +3,11 @@
  */
 import { cast } from "../../../engine/ops/array/cast.ts";
 import { dynamicStitch, reverseSequence as reversed } from "../../../engine/ops/of_files.ts";
-import { range } from "../../../engine/ops/array/ranges.ts";
 import { identity, rank, reshape, size } from "../../../engine/ops/array/view.ts";
 import { zerosLike } from "../../../engine/ops/array/creation.ts";
-import { intVector } from "../../../engine/ops/input.ts";
+import { intScalar, intVector } from "../../../engine/ops/input.ts";
 import { add, mod, mul } from "../../../engine/ops/pointwise/arithmetic.ts";
 import { equal, greater, notEqual } from "../../../engine/ops/pointwise/compare.ts";
-import { logicalAnd, logicalOr } from "../../../engine/ops/pointwise/logical.ts";
 import { any } from "../../../engine/ops/reduce/reduce.ts";
 import { type ImportRule, intOf, put, put1 } from "../rule.ts";
 
@@ -42,7 +40,10 @@ export const reverse: ImportRule = ({ inputs: [x, axes] }) => {
 /** The place where each part of a concatenation begins, from the parts' shapes. */
 export const concatOffsets: ImportRule = ({ inputs: [axis, ...shapes] }) => {
   const dims = size(shapes[0]);
-  const onAxis = cast(equal(range(0, dims, 1, "int32"), mod(axis, dims)), shapes[0].dtype);
+  const onAxis = cast(
+    equal(put1("Range", [intScalar(0), dims, intScalar(1)]), mod(axis, dims)),
+    shapes[0].dtype,
+  );
   let next = zerosLike(shapes[0]);
   return shapes.map((dims) => {
     const begin = next;
@@ -57,7 +58,7 @@ export const truth: ImportRule = ({ inputs: [x] }) => {
   const hasElements = greater(size(x), 0);
   const dims = x.staticShape?.length;
   if (dims !== undefined) return [dims === 0 ? isSet : hasElements];
-  return [logicalAnd(hasElements, logicalOr(greater(rank(x), 0), isSet))];
+  return put("LogicalAnd", [hasElements, put1("LogicalOr", [greater(rank(x), 0), isSet])]);
 };
 
 /** The inputs as they are. */
