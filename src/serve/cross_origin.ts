@@ -1,19 +1,19 @@
-/** Pages of other origins: browsers let them read an answer only where it says so. */
+/** Cross-origin resource sharing (CORS): headers by which browsers let pages of other origins read a response. */
 import { describe } from "../engine/core/text.ts";
 import { ValueError } from "../engine/core/errors.ts";
 import { wrongArgument } from "../engine/core/arguments.ts";
 
-/** Headers that requests of the protocols have, and those of answers. */
+/** Request headers of the protocols, and response headers that pages may read. */
 const ASKED =
   "authorization, content-encoding, content-type, inference-header-content-length, x-timeout-ms";
 const ANSWERED = "allow, inference-header-content-length, retry-after, www-authenticate";
-/** Seconds that a browser remembers what it was told: the longest that all of them keep. */
+/** Seconds that a browser caches a preflight response: the most that all browsers keep. */
 const REMEMBERED = 7200;
 
-/** A request, as far as its origin matters. */
+/** The used members of a request. */
 type Asking = Pick<Request, "method" | "headers">;
 
-/** Lets pages of some origins ask: of those that the Fetch standard's CORS protocol names, or of all by `"*"`. */
+/** CORS for pages of listed origins, or of all by `"*"`, as the Fetch standard defines it. */
 export class CrossOrigin {
   readonly #origins: ReadonlySet<string>;
 
@@ -33,7 +33,7 @@ export class CrossOrigin {
     this.#origins = new Set(origins);
   }
 
-  /** Answers what a browser asks before a page's request; null for any other request. */
+  /** Returns the response to a preflight request; null for any other request. */
   preflight(request: Asking): Response | null {
     const { method, headers } = request;
     if (method !== "OPTIONS" || !headers.has("access-control-request-method")) return null;
@@ -47,11 +47,11 @@ export class CrossOrigin {
     });
   }
 
-  /** Says in an answer that the page which asked may read it. */
+  /** Adds the headers by which the request's page may read the response. */
   admit(request: Asking, response: Response): Response {
     if (this.#origins.size === 0) return response;
     const { headers } = response, origin = this.#admitted(request);
-    // A cache must not give one page's answer to another.
+    // Caches must keep the responses to different origins apart.
     if (!this.#origins.has("*")) headers.append("vary", "origin");
     if (origin === null) return response;
     headers.set("access-control-allow-origin", origin);

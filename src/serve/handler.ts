@@ -319,7 +319,7 @@ function allow(request: Request, method: "GET" | "POST"): void {
   throw new HttpError(405, `Cannot ${request.method} here: wanted ${method}`, { allow: method });
 }
 
-/** Answers a request that wants to read a value, as JSON. */
+/** Answers a GET request by a value, as JSON. */
 export function get(request: Request, value: unknown, status = 200): Response {
   allow(request, "GET");
   return Response.json(value, { status });

@@ -273,7 +273,7 @@ class SocketRequest implements AskedRequest {
     return this.#message.readableEnded || this.#message.readableFlowing === true;
   }
 
-  /** The body, of which no more is read than is asked for. */
+  /** The body as a stream, which reads from the socket on demand. */
   get body(): ReadableStream<Uint8Array<ArrayBuffer>> | null {
     if (this.method === "GET" || this.method === "HEAD") return null;
     return this.#body ??= bodyOf(this.#message);
@@ -289,7 +289,7 @@ class SocketRequest implements AskedRequest {
   }
 }
 
-/** The body as a stream: what comes unasked is one part, however many chunks the client makes of it. */
+/** Returns the body as a stream. Bytes that come between two pulls are one part, however many chunks the client sends. */
 function bodyOf(message: IncomingMessage): ReadableStream<Uint8Array<ArrayBuffer>> {
   let isOver = false, isWanted = false, bytes = 0, parts: Uint8Array[] = [];
   const flush = (to: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>): void => {

@@ -1,4 +1,4 @@
-/** A dispatcher of the tf.data service: knows datasets, workers and clients, and hands out tasks and splits. */
+/** The dispatcher of the tf.data service: registers datasets, workers and clients, and assigns tasks and splits. */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
   FailedPreconditionError,

@@ -52,7 +52,7 @@ const FIRST_WINDOW = 65_535, FIRST_MAX_FRAME = 16_384;
 /** Bytes that may be sent before the reader acknowledges them: a batch of images should not wait for that. */
 const WINDOW = 16 << 20;
 /**
- * Most calls of one client at a time: RFC 9113 wants at least 100, and a step of a cluster asks for many tensors at
+ * Most calls of one client at a time: RFC 9113 recommends at least 100, and a step of a cluster asks for many tensors at
  * once.
  */
 const MOST_STREAMS = 1024;

@@ -1,4 +1,4 @@
-/** Connections of a server: one that asks for nothing keeps no place that another wants. */
+/** Connections of a server: an idle one is closed where a new one needs its place. */
 
 /** The used part of a connection. */
 interface Open {

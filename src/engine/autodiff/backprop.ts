@@ -339,7 +339,7 @@ function gradContext(
   };
 }
 
-/** Returns a kept input. A graph keeps every input; a tape knows every shape and never asks. */
+/** Returns a kept input. A graph keeps every input; on a tape all shapes are known, so it needs none. */
 function keptInput(step: Step, i: number): OpInput {
   const t = step.kept.get(`i${i}`);
   if (t === undefined) {

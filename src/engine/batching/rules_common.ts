@@ -15,14 +15,14 @@ import {
   unfoldRows,
 } from "./values.ts";
 
-/** Ops that take more leading axes as they are, where what differs between rows are all of their tensors. */
+/** Rule of ops that accept more leading axes, where all of their tensors differ between rows. */
 export const direct: Rule = ({ def, attrs, inputs }) => apply(def, inputs.map((v) => v.all), attrs);
 
-/** The same where only the first input may differ between rows. */
+/** {@linkcode direct} where only the first input may differ between rows. */
 export const onlyFirst: Rule = (call) =>
   call.inputs.every((v, i) => v.batched === (i === 0)) ? direct(call) : null;
 
-/** The same where values that all rows share are repeated for each. */
+/** {@linkcode direct} with values that all rows share repeated for each row. */
 export const everyBatched: Rule = ({ def, attrs, inputs, rows }) =>
   apply(def, inputs.map((v) => batchedOf(v, rows)), attrs);
 

@@ -58,7 +58,7 @@ export interface PreparedKernel {
   readonly dynamic?: (inputs: readonly (DeviceBuffer | NdArray | undefined)[]) => NdArray[];
 }
 
-/** The layout in which a kernel wants an input: a constant input can be converted once. */
+/** The layout in which a kernel reads an input: a constant input can be converted once. */
 export interface KernelForm {
   /** Number of the input. */
   readonly input: number;
@@ -72,7 +72,7 @@ export interface KernelForm {
   readonly run: PreparedKernel["run"];
   /** True where that run sums in another order, so that last bits may differ: then all runs must use the same one. */
   readonly differs?: boolean | undefined;
-  /** The layout of levels, of which the kernel makes numbers at each run. Absent where it wants numbers. */
+  /** The layout of levels, of which the kernel makes numbers at each run. Absent where it reads numbers. */
   readonly ofLevels?: LevelsForm | undefined;
 }
 

@@ -141,7 +141,7 @@ export type Meaning =
   }
   /** Fourier transforms along an axis, between complex numbers or from and to half spectra of real ones. */
   | { readonly kind: "fourier"; readonly gives: FourierKernel }
-  /** An op like no other: devices know its kernel by this name. */
+  /** An op like no other: devices find its kernel by this name. */
   | { readonly kind: "special"; readonly kernel: SpecialKernel }
   /** Nothing that passes or devices know. */
   | { readonly kind: "opaque" };

@@ -1,9 +1,9 @@
 /** An op's form in GraphDefs that TensorFlow reads. */
 
 /**
- * The replacement of an op in a portable GraphDef: `"parts"`, added by `src/tensorflow/portable/` or else its `expand`,
- * or nothing, for a reason. Or TensorFlow's op of the same name: in parts where it has more inputs than TensorFlow's
- * takes, or without some attributes, each with a test whether its value equals its absence.
+ * The replacement of an op in a portable GraphDef: `"parts"`, those of `tensorflow/graph_def/portable_parts.ts` or else
+ * its `expand`; `never` with the reason of a refusal; or TensorFlow's op of the same name: in parts where it has more inputs than
+ * `mostInputs`, `without` attributes that TensorFlow's lacks where the test of each is true for its value.
  */
 export type Portable =
   | "parts"

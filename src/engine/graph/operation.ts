@@ -124,7 +124,7 @@ export class SymbolicTensor extends Tensor {
   /** Number of the operation's output. */
   readonly valueIndex: number;
   #shape: PartialShape;
-  /** True where `setShape` promised more than the op knows, to be checked at run time. */
+  /** True where `setShape` promised more than the op's shape rule tells, which is checked at run time. */
   promised = false;
 
   /** Made by {@linkcode Operation}. */

@@ -56,7 +56,7 @@ registerImageCodec("jpeg", {
 
 knowPictures({ bmpPixels, gifFrames });
 registerImageCodec("bmp", { matches: isBmp, decode: (bytes) => bmpPixels(bytes) });
-// Of a picture that moves, the first frame.
+// An animation gives its first frame.
 registerImageCodec("gif", {
   matches: isGif,
   decode(bytes) {

@@ -68,7 +68,7 @@ export function defineOp(init: OpInit): OpDef {
     );
   }
   const def = register({
-    // TensorFlow does not know it: a portable GraphDef has its expansion, where it has one.
+    // TensorFlow lacks it: a portable GraphDef has its expansion, where there is one.
     portable: init.expand === undefined ? { never: "it is an op of this program's own" } : "parts",
     ...init,
   });

@@ -12,7 +12,7 @@ import type { Attributes } from "../file/attributes.ts";
 import { type GraphNode, type OnnxGraph, opName } from "../file/graph.ts";
 import type { Entries, Value } from "./value.ts";
 
-/** A rule needs elements that are known only at run time. Eager code knows them. */
+/** Thrown where a rule needs elements that are known only at run time; eager code has them. */
 export class NeedsValueError extends UnimplementedError {}
 
 /** The graph around a node: it makes tensors of values, and runs inner graphs. */

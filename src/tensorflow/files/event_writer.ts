@@ -162,7 +162,7 @@ export class EventFileWriter implements AsyncDisposable {
   /** Adds a text, which TensorBoard shows as Markdown. */
   async text(name: string, value: string, step: number): Promise<void> {
     const plugin = new Message().text(1, "text");
-    // The plugin for texts wants a tensor of one string.
+    // TensorBoard's plugin for texts takes a tensor of one string.
     const tensor = new Message().integer(1, 7).message(2, new Message()).text(8, value);
     await this.#summary(
       step,

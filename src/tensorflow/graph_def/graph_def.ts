@@ -275,7 +275,7 @@ export class GraphDefWriter {
   }
 }
 
-/** Arguments of the written function: for If and While all inputs of the op, as TensorFlow wants. */
+/** Arguments of the written function: for If and While all inputs of the op, as TensorFlow requires. */
 function functionInputs(
   graph: FuncGraph,
   attr: FunctionAttr,

@@ -1,4 +1,4 @@
-/** Replaces ops that TensorFlow does not know in a portable GraphDef. */
+/** Replaces ops that TensorFlow lacks in a portable GraphDef. */
 import { partsOf } from "./portable_build.ts";
 import { type DType, DTYPES } from "../../engine/core/dtype.ts";
 import { ValueError } from "../../engine/core/errors.ts";

@@ -97,7 +97,7 @@ function attention({ inputs, weights, config, training, mask }: CallOf): tf.Tens
   const seen = seenBy({ inputs, config, mask }, tf.slice(scores, [0, 0, 0, 0], [1, 1, -1, -1]));
   if (seen) scores = tf.where(seen, scores, tf.scalar(-1e9));
   let chances = tf.softmax(scores);
-  // A row that sees nothing sees all alike; Keras makes it zeros where it drops some.
+  // The softmax of a row that is masked whole is uniform; Keras makes it zeros where it has dropout.
   if (seen && Number(config.dropout) > 0) chances = tf.where(seen, chances, tf.scalar(0));
   if (training && Number(config.dropout) > 0) chances = tf.dropout(chances, Number(config.dropout));
   const mixed = tf.einsum("bhts,bshk->bthk", chances, value);

@@ -46,7 +46,7 @@ export interface HostCall {
   readonly wanted: readonly boolean[];
   /** The device whose kernels alone read each output: what goes there at once need not be copied before. Null where others read it. */
   readonly sinks: readonly (Device | null)[];
-  /** The operation the node stems from: knows the place that made it. */
+  /** The operation that the node was made of, which has its caller's stack. */
   readonly source: { readonly definitionSite: string };
   /** The run that the call is part of. */
   readonly context: RunScope;
@@ -71,11 +71,11 @@ export interface NodeState {
 export interface TapeOnlyCall {
   /** Attributes with which the op does no more than its tape needs. */
   readonly attrs: Attrs;
-  /** True for inputs that it reads, by number. Of the others it wants the shape. */
+  /** True for inputs that it reads, by number. Of the others it needs only the shape. */
   readonly reads: (input: number) => boolean;
 }
 
-/** Everything the executor knows of an op that it runs itself. */
+/** The facts by which the executor runs an op of the host. */
 export interface HostOp {
   /** Runs a node of a plan. Absent for ops that plans only look at, such as constants. */
   run?(call: HostCall): HostResults | Promise<HostResults>;
@@ -87,14 +87,14 @@ export interface HostOp {
   readonly local?: boolean;
   /** True: an eager call may be repeated although the op keeps its place among effects. */
   readonly repeatable?: boolean;
-  /** True for a node that wants to read its tensors at once, and so to be where that can be done. */
+  /** True for a node that reads its tensors synchronously, and so must be placed where that is possible. */
   readsAtOnce?(attrs: Attrs): boolean;
   /**
    * True for a node that may be called for many rows at once: with `_batched` among its attributes, and inputs and results that have a
    * leading axis for them.
    */
   isBatchable?(attrs: Attrs): boolean;
-  /** Inputs that a node wants on the host, by number, beside those its op says. */
+  /** Numbers of inputs that a node reads on the host, beside the host inputs of its op. */
   hostInputs?(attrs: Attrs): ReadonlySet<number>;
   /** The call of a node of which only the last output, the tape of what it did, is read, for a first gradient; null for as ever. */
   tapeOnly?(attrs: Attrs): TapeOnlyCall | null;
@@ -102,7 +102,7 @@ export interface HostOp {
   tapeSources?(attrs: Attrs): number;
 }
 
-/** True for an op that wants its tensors on its own device, as kernels do. */
+/** True for an op that takes its tensors on its own device, as kernels do. */
 export function isLocal({ host }: OpDef): boolean {
   return host === undefined || host.local === true;
 }

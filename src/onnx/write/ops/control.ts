@@ -69,7 +69,7 @@ function scan(n: NodeWriter): Ref[] {
   const results = visible(n);
   const apply = (into: NodeWriter, values: readonly Ref[], states: readonly Ref[]): Ref[] =>
     n.target.bodies.call(body.f, [...values, ...states, ...capturesOf(body, n.xs)], into);
-  // A Scan of onnxruntime's wants a row.
+  // onnxruntime's Scan refuses empty inputs.
   if (!rows.some((r) => (r.shape?.[0] ?? 0) > 0)) {
     return rowsInLoop(n, { rows, start, results, reverse, apply });
   }

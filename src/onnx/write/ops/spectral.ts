@@ -24,7 +24,7 @@ function transform(
   return [part(0), part(1)];
 }
 
-/** Makes a matrix of the rows of a value, cropped or padded with zeros to a length: DFT wants a batch. */
+/** Makes a matrix of the rows of a value, cropped or padded with zeros to a length: DFT takes a batch. */
 function rowsOf(n: NodeWriter, x: Ref, length: number | null): Ref {
   const rank = n.rank(x);
   const flat = rank === 2

@@ -1,6 +1,6 @@
 /**
- * A B of levels of 8 bits: it stays so in memory. Four rows of a column lie in one word, as the instruction wants them that multiplies
- * bytes; other products make float32 of one block at a time.
+ * Products whose second operand B is a matrix of levels of 8 bits, which stays so in memory. A word holds four rows of a column, the
+ * operand of the instruction that multiplies bytes; other products convert one block at a time to float32.
  */
 import type { LevelMatrix } from "../../../core/arrays/level_matrix.ts";
 import { roundUp } from "../blocks.ts";
@@ -26,7 +26,7 @@ export interface LevelsOfB extends PackedLevels {
   readonly parts: LevelsLayout;
 }
 
-/** Bytes from the begin of packed levels to scales, zero points, sums of the levels of columns, and panels. */
+/** Offsets in bytes from the beginning of packed levels to scales, zero points, sums of the levels of columns, and panels. */
 interface LevelsLayout {
   readonly scales: number;
   readonly zeros: number;

@@ -95,7 +95,7 @@ function prepareWhole(engine: Engine, { m, n, k, levels: { parts }, epilogue }: 
   };
 }
 
-/** Returns an epilogue of int32 sums: they become the sums that the given one wants. Sums of columns, scales and the least element follow. */
+/** Returns an epilogue of int32 sums: they become the operand of the given epilogue. Sums of columns, scales and the least element follow. */
 export function wholeEpilogue(epilogue: Epilogue | undefined): Epilogue {
   const given = epilogue?.operands ?? [], next = given.length + 1, buffer = { input: -1 };
   const more: EpilogueOperand[] = [
