@@ -52,7 +52,8 @@ export function libraryParts(): Plugin {
       for (const name of names.filter((name) => later.has(name))) {
         moved.set(name, `export { ${name} } from ${from};`);
       }
-      const kept = names.filter((name) => !later.has(name));
+      // A list of types alone would load the module for what it does.
+      const kept = names.filter((name) => !later.has(name) && !name.startsWith("type "));
       return kept.every((name) => name === "")
         ? ""
         : `export { ${kept.join(", ")} } from "${path}";`;
