@@ -6,7 +6,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
   weft_graphs: ["importGraphDef", "loadGraphModel"],
   weft_more: [
     ...["browser", "debugging", "image", "linalg", "lookup", "ragged", "signal", "sparse"],
-    ...["nn", "quantization", "random", "sets", "string", "strings"],
+    ...["experimental", "nn", "quantization", "random", "sets", "string", "strings"],
     ...[
       "associativeScan",
       "dynamicPartition",

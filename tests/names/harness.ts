@@ -61,6 +61,13 @@ export function assertNear(
   } else assertEquals(actual, expected, path);
 }
 
+/** Values that JSON has no number for, as they are recorded. */
+const NO_NUMBERS: Readonly<Record<string, number>> = {
+  nan: NaN,
+  inf: Infinity,
+  "-inf": -Infinity,
+};
+
 function made({ dtype, shape, values }: Input, as = dtype): tf.Tensor {
   const own = dtype.startsWith("complex")
     ? tf.complex(
@@ -70,7 +77,7 @@ function made({ dtype, shape, values }: Input, as = dtype): tf.Tensor {
     : tf.tensor(
       dtype.endsWith("int64")
         ? values.map((v) => BigInt(v as number)) as never
-        : values as number[],
+        : values.map((v) => NO_NUMBERS[v as string] ?? v) as number[],
       shape as number[],
       dtype as tf.DType,
     );

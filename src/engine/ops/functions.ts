@@ -156,6 +156,8 @@ export * as fused from "./fused/namespace.ts";
 export { tensordot } from "./linalg/linalg.ts";
 /** Activations, losses, windows, labels and embeddings of networks, by TensorFlow's names. */
 export * as nn from "./nn/namespace.ts";
+/** Functions of other libraries: `tf.experimental.numpy`. */
+export * as experimental from "./experimental.ts";
 /** Linear algebra. */
 export * as linalg from "./linalg/namespace.ts";
 export * from "./conv/pool_functions.ts";

@@ -1,0 +1,3 @@
+/** The namespace `tf.experimental`. */
+/** Functions of NumPy, under its names. */
+export * as numpy from "./numpy/namespace.ts";
