@@ -3,13 +3,13 @@ import { assert, assertEquals } from "@std/assert";
 import { faultsOf } from "../../tools/fuzz_programs/check.ts";
 import { generate } from "../../tools/fuzz_programs/generator.ts";
 import { modesFor, REFERENCES } from "../../tools/fuzz_programs/modes.ts";
-import { GENERATORS } from "../../tools/fuzz_programs/ops_states.ts";
+import { GENERATORS, MODULES } from "../../tools/fuzz_programs/ops_states.ts";
 import { WRITES } from "../../tools/fuzz_programs/ops_variables.ts";
 import type { Program } from "../../tools/fuzz_programs/program.ts";
 import { testOnDevices } from "../devices.ts";
 import { effort, some } from "../effort.ts";
 
-[...WRITES, ...some(GENERATORS, 8)].forEach((template, i) => {
+[...WRITES, ...MODULES, ...some(GENERATORS, 8)].forEach((template, i) => {
   testOnDevices(`a program of line ${i}, ${template[1].slice(0, 60)},`, async (device) => {
     for (let seed = 1; seed <= effort(1, 8); seed++) {
       const program = generate(seed, template);

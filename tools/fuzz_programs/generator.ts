@@ -24,7 +24,7 @@ import {
   REDUCTIONS,
 } from "./ops_pointwise.ts";
 import { SPARSE } from "./ops_sparse.ts";
-import { GENERATORS, SCANS } from "./ops_states.ts";
+import { GENERATORS, MODULES, SCANS } from "./ops_states.ts";
 import { READS, WRITES } from "./ops_variables.ts";
 import {
   bodyOf,
@@ -76,6 +76,7 @@ const FAMILIES: readonly (readonly [readonly Template[], number])[] = [
   [COMPLEX, 2],
   [SCANS, 1],
   [GENERATORS, 1],
+  [MODULES, 1],
 ];
 
 /** All templates. */

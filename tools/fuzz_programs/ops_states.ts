@@ -1,6 +1,6 @@
 /**
- * Lines of programs that carry a state: from row to row, in scans joined with others, and from draw to draw, in generators whose state is a
- * variable. The table's language is explained in templates.ts.
+ * Lines of programs that carry a state: from row to row, in scans joined with others, from draw to draw, in generators whose state is a
+ * variable, and in variables of modules. The table's language is explained in templates.ts.
  *
  * @module
  */
@@ -140,5 +140,44 @@ export const GENERATORS: readonly Template[] = [
   [
     "w:variable",
     `((g) => tf.random.statelessUniform([3], tf.cast(tf.gather(tf.transpose(g.makeSeeds(1)), 0), "int32")))(${G})`,
+  ],
+];
+
+/** A module of two variables: one in an attribute, both in a module in it, beneath a list and an object. */
+const M =
+  "new (class Outer extends tf.Module { first = $w; inner = new (class Inner extends tf.Module { list = [{ v: $v }, $w] })() })()";
+/** Its variables without it, each once. */
+const EACH = "[...new Set([$w, $v])]";
+/** Two texts of one meaning: what is done with the variables of the module, or of one in it, and with the same without it. */
+const ofModule = (code: (variables: string) => string): string =>
+  `${code(`${M}.#pick(variables|trainableVariables|inner.variables)`)} ≡ ${code(EACH)}`;
+
+/** Variables of modules in modules. */
+export const MODULES: readonly Template[] = [
+  [
+    "w:variable v:variable x=w",
+    ofModule((all) =>
+      `${all}.map((a) => tf.sum(a)).reduce((a, b) => tf.add(a, b), tf.mul($x, 0.5))`
+    ),
+    2,
+  ],
+  [
+    "w:variable v:variable",
+    ofModule((all) => `(${all}.forEach((a) => a.assign(tf.mul(a, 0.5))), tf.add($w, tf.sum($v)))`),
+    2,
+  ],
+  [
+    "w:variable v:variable x=w",
+    ofModule((all) =>
+      `(tf.cond(tf.greater(tf.sum($x), 0), () => (${all}.forEach((a) => a.assignAdd(tf.sin(a))), tf.constant(1)), () => tf.constant(0)), tf.sub($w, tf.sum($v)))`
+    ),
+  ],
+  [
+    "w:variable v:variable x=w",
+    `((m) => tf.whileLoop((i) => tf.less(i, 2), (i, a) => [tf.add(i, 1), tf.add(tf.mul(a, m.first), tf.sum(m.inner.list[0].v))], [${I}, $x])[1])(${M})`,
+  ],
+  [
+    "w:variable v:variable x=w",
+    `((m, f) => tf.add(f(f($x)), m.submodules.length))(...((m) => [m, tf.function((a) => tf.mul(m.inner.list[1], tf.sub(a, tf.sum(m.inner.list[0].v))))])(${M}))`,
   ],
 ];
