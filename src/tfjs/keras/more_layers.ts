@@ -47,11 +47,16 @@ function random(name: string): Kind {
   };
 }
 
-/** A pooling of all steps of three axes. */
+/** The axes of a layer's input between rows and channels. */
+function spatialAxes(x: tf.Tensor, config: Settings): number[] {
+  const first = isChannelsFirst(config) ? 2 : 1;
+  return Array.from({ length: shapeOf(x).length - 2 }, (_, i) => i + first);
+}
+
+/** A pooling of all steps of all axes. */
 function pooled(reduce: (x: tf.Tensor, axes: number[], keep: boolean) => tf.Tensor): Kind {
   return {
-    call: ({ inputs: [x], config }) =>
-      reduce(x, isChannelsFirst(config) ? [2, 3, 4] : [1, 2, 3], config.keepdims === true),
+    call: ({ inputs: [x], config }) => reduce(x, spatialAxes(x, config), config.keepdims === true),
   };
 }
 
@@ -59,11 +64,9 @@ function pooled(reduce: (x: tf.Tensor, axes: number[], keep: boolean) => tf.Tens
 const droppedMaps: Kind = {
   masks: true,
   call({ inputs: [x], config, training }) {
-    const rate = Number(config.rate ?? 0), rank = shapeOf(x).length;
+    const rate = Number(config.rate ?? 0);
     if (!training || rate === 0) return tf.clone(x);
-    const first = isChannelsFirst(config) ? 2 : 1;
-    const axes = Array.from({ length: rank - 2 }, (_, i) => i + first);
-    return tf.mul(x, tf.dropout(tf.onesLike(tf.max(x, axes, true)), rate));
+    return tf.mul(x, tf.dropout(tf.onesLike(tf.max(x, spatialAxes(x, config), true)), rate));
   },
 };
 
@@ -133,8 +136,17 @@ function centered({ inputs: [x], config }: CallOf): tf.Tensor {
 /** Layers by the names of Keras. */
 export const MORE_LAYERS: Readonly<Record<string, Kind>> = {
   ...Object.fromEntries(RANDOM.map((name) => [name, random(name)])),
-  GlobalAveragePooling3D: pooled(tf.mean),
-  GlobalMaxPooling3D: pooled(tf.max),
+  ELU: {
+    masks: true,
+    call: ({ inputs: [x], config }) =>
+      tf.where(tf.greater(x, 0), x, tf.mul(tf.expm1(tf.minimum(x, 0)), Number(config.alpha ?? 1))),
+  },
+  ...Object.fromEntries(
+    ["1D", "2D", "3D"].flatMap((axes) => [
+      [`GlobalAveragePooling${axes}`, pooled(tf.mean)],
+      [`GlobalMaxPooling${axes}`, pooled(tf.max)],
+    ]),
+  ),
   SpatialDropout2D: droppedMaps,
   SpatialDropout3D: droppedMaps,
   ZeroPadding3D: {

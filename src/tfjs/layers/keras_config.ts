@@ -38,7 +38,7 @@ const OWN = new Set(
   SeparableConv1D Conv1DTranspose CenterCrop CategoryEncoding Discretization SpectralNormalization ConvLSTM1D ConvLSTM3D
   HashedCrossing STFTSpectrogram MelSpectrogram AutoContrast ActivityRegularization ReversibleEmbedding ReversedEmbedding
   ContrastLimitedAdaptiveHistogramEqualization MaxNumBoundingBoxes RandAugment AugMix MixUp CutMix Equalization
-  Solarization`.split(/\s+/),
+  Solarization ELU`.split(/\s+/),
 );
 /** Activations with other names, or with a meaning that `tfjs-layers` gives to another function. */
 const ACTIVATIONS: Readonly<Record<string, string>> = {
@@ -190,7 +190,8 @@ class Writer {
       return made("KerasUpSampling2D");
     }
     if (name === "IdentityInitializer") return made("Identity");
-    const isOwn = OWN.has(name) || /^(Random|Adaptive)[A-Z]/.test(name);
+    const isOwn = OWN.has(name) ||
+      /^(Random|Adaptive)[A-Z]|^Global.*:true$/.test(`${name}:${config.keepdims}`);
     return made(isOwn && "name" in config ? `Keras${name}` : name);
   }
 

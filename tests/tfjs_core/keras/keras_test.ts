@@ -56,6 +56,9 @@ const NAMES: readonly (readonly [name: string, corrects?: boolean])[] = [
   ["crossings"],
   ["pipelines"],
   ["reversible"],
+  ["simple"],
+  ["planes"],
+  ["solids"],
 ];
 /** Models whose vocabularies lie in files of an archive, which `.h5` files have not, and those with weights in pipelines. */
 const ARCHIVES = ["learned", "sentences", "pipelines"];

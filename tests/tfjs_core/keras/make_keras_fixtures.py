@@ -416,7 +416,37 @@ def spectral():
 
 # Files of Keras 2 hold no learned vocabularies, and the weights of a pipeline's layers without their names.
 ARCHIVES = {"learned", "sentences", "pipelines"}
-MODELS = [mlp, unbuilt, cnn, branches, nested, recurrent, seq2seq, transformer, masked, crossed, activations, operations, normalized, attended, grouped, augmented, spatial, encoded, texts, learned, sentences, adaptive, grouped_convolutions, spectral, sounds, volumes, crossings, pipelines, reversible]
+def simple():
+    """Simple recurrent cells, activations and noise, of which none is added."""
+    x = keras.Input((5, 4))
+    y = L.SimpleRNN(4, return_sequences=True, activation="relu")(x)
+    y = L.RNN(L.SimpleRNNCell(3, use_bias=False), return_sequences=True, go_backwards=True)(y)
+    y = L.GaussianDropout(0.0)(L.GaussianNoise(0.0)(L.AlphaDropout(0.0)(L.SpatialDropout1D(0.0)(y))))
+    y = L.ELU(alpha=0.5)(L.Activation("softsign")(L.Dense(3)(y)))
+    y = L.RepeatVector(2)(L.Flatten()(y))
+    return keras.Model(x, L.Dense(2)(y)), [noise(3, 5, 4)]
+
+
+def planes():
+    """A recurrent convolution over two axes, and whole planes pooled."""
+    x = keras.Input((3, 5, 4, 2))
+    y = L.ConvLSTM2D(3, 2, return_sequences=True, activation="relu")(x)
+    y = L.ConvLSTM2D(2, (2, 1), padding="same", use_bias=False)(y)
+    y = L.Concatenate()([L.GlobalAveragePooling2D()(y), L.Flatten()(L.GlobalMaxPooling2D(keepdims=True)(y))])
+    return keras.Model(x, L.Dense(2)(y)), [noise(2, 3, 5, 4, 2)]
+
+
+def solids():
+    """Convolutions over three axes transposed, and pooling along them."""
+    x = keras.Input((4, 3, 2, 2))
+    y = L.Conv3DTranspose(3, (2, 1, 3), strides=(2, 1, 2), padding="same", activation="relu")(x)
+    y = L.Conv3DTranspose(2, 2, use_bias=False)(y)
+    a = L.AveragePooling3D((2, 2, 1), strides=(2, 1, 2))(y)
+    b = L.MaxPooling3D(2, padding="same")(y)
+    return keras.Model(x, L.Dense(2)(L.Concatenate()([L.Flatten()(a), L.Flatten()(b)]))), [noise(2, 4, 3, 2, 2)]
+
+
+MODELS = [mlp, unbuilt, cnn, branches, nested, recurrent, seq2seq, transformer, masked, crossed, activations, operations, normalized, attended, grouped, augmented, spatial, encoded, texts, learned, sentences, adaptive, grouped_convolutions, spectral, sounds, volumes, crossings, pipelines, reversible, simple, planes, solids]
 
 
 def packed(path):
