@@ -37,7 +37,7 @@ const BRANCHES: Readonly<Record<string, Fn>> = {
     tf.cond(tf.greater(x, 0), () =>
       tf.numpyFunction(
         (a) => {
-          if (!a.data.every((v) => Number(v) > 0)) {
+          if ([...a.data].some((v) => !(Number(v) > 0))) {
             throw new TypeError("Received no positive number");
           }
           return a;

@@ -23,7 +23,7 @@ export interface TestGroup {
 /** Groups files of tests by the folder that they stand in, at most so many together. */
 export function groupTests(
   tests: readonly string[],
-  most = MOST,
+  most: number = MOST,
 ): { groups: TestGroup[]; alone: string[] } {
   const alone: string[] = [];
   const byFolder = new Map<string, string[]>();
