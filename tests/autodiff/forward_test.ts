@@ -25,6 +25,17 @@ const PROGRAMS: Readonly<Record<string, Fn>> = {
   ),
   "the largest of segments in any order, one of them empty": (x) =>
     tf.slice(tf.math.unsortedSegmentMax(x, tf.tensor([2, 0, 2], [3], "int32"), 3), [0], [3]),
+  "numbers rounded as if quantised": (x) =>
+    tf.quantization.fakeQuantWithMinMaxArgs(tf.mul(x, x), { min: -1, max: 5 }),
+  "numbers rounded between ends that depend on them": (x) =>
+    tf.quantization.fakeQuantWithMinMaxVars(tf.mul(x, 3), {
+      min: tf.neg(tf.sum(tf.square(x))),
+      max: tf.add(tf.sum(tf.square(x)), 1),
+    }),
+  "a sum of sparse tensors": (x) => {
+    const other = tf.sparse.fromDense(tf.mul(tf.stopGradient(x), [1, 0, 1]));
+    return tf.sparse.toDense(tf.sparse.add(tf.sparse.fromDense(x), other));
+  },
   "a convolution": (x) =>
     tf.conv2d(
       tf.reshape(tf.square(x), [1, 1, 3, 1]) as tf.Tensor4D,

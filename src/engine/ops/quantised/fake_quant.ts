@@ -95,7 +95,8 @@ function defineFakeQuant(name: string, of: Ends): OpDef {
       check(of, x.shape, ends, attrs);
       return [mergeShapes(dy.shape, x.shape), ...ends.map((end) => end.shape)];
     },
-    grad: null,
+    // Ends by channel are summed over axes that a graph may not know.
+    ...(of === "channels" && { grad: null }),
     expand: ([dy, x, ...ends], attrs) => {
       const [dx, ...rest] = parted(dy, x, endsOf(ends, attrs), attrs);
       const others = of === "channels" ? x.shape.slice(1).map((_, i) => i) : undefined;

@@ -1,6 +1,6 @@
 /** Sums, parts, orders and reductions of sparse tensors, given by indices, values and dense shapes. On the host. */
 import { apply } from "../../core/apply.ts";
-import { defineOp, type GradRule, type OpDef } from "../../core/op.ts";
+import { defineOp, type GradRule, lookupOp, type OpDef } from "../../core/op.ts";
 import { NdArray, setElement } from "../../core/nd_array.ts";
 import {
   normalizeAxes,
@@ -12,7 +12,8 @@ import {
 import type { Tensor } from "../../core/tensor.ts";
 import { cast } from "../array/cast.ts";
 import { gather } from "../array/gather.ts";
-import { iota, sumInto } from "../array/segment.ts";
+import { range } from "../array/ranges.ts";
+import { iota, sumInto, unsortedSegmentSum } from "../array/segment.ts";
 import { hostInts, reshape, shape as shapeOf } from "../array/view.ts";
 import { refuse, wholeArray } from "../host/arrays.ts";
 import { intScalar } from "../input.ts";
@@ -144,7 +145,17 @@ const SparseAddGrad = defineOp({
   outputs: ["a_val_grad: T", "b_val_grad: T"],
   attrs: ["T: numeric"],
   infer: ([, a, b]) => [[a.shape?.[0] ?? null], [b.shape?.[0] ?? null]],
-  grad: null,
+  grad: {
+    saves: ["a_indices", "b_indices", "sum_indices"],
+    vjp: ({ a_indices: a, b_indices: b, sum_indices: all }, dys) => {
+      const count = gather(shapeOf(all), 0) as Tensor,
+        numbers = range(1, add(count, 1), 1, "int32");
+      // Elements that the sum has not stand at place -1, which segments leave out.
+      const places = apply(lookupOp("SparseAddGrad")!, [numbers, a, b, all], { T: "int32" });
+      const [da, db] = places.map((p, i) => unsortedSegmentSum(dys[i], sub(p, 1), count));
+      return [add(da, db), null, null, null];
+    },
+  },
   cpu: ([dy, a, b, sum]) => {
     const rows = (x: NdArray): string[] => {
       const at = hostInts(x), [count, rank] = x.shape;
