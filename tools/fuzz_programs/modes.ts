@@ -7,14 +7,18 @@
 import * as tf from "@weft/weft";
 import { arrayValue, type Value, valuesOf } from "./compare.ts";
 import { datasetModes } from "./dataset_modes.ts";
+import { gradientOf, isSource, lossOf } from "./gradient_of.ts";
 import { type Results, withInputs } from "./inputs.ts";
 import { bodyOf, changesVariables, inOtherWords, inputArrays, type Program } from "./program.ts";
+import { transformModes } from "./transform_modes.ts";
 
 /** A way to run a program. */
 export interface Mode {
   readonly name: string;
   /** With which mode it is compared. */
   readonly like: "eager" | "gradient";
+  /** What it is compared with in place of that mode's results. */
+  readonly want?: (program: Program, relative?: number) => Promise<Results>;
   /** Times that it gives the results, if not once. */
   readonly times?: number;
   /** Runs the program; `relative` moves its inputs. */
@@ -22,32 +26,6 @@ export interface Mode {
 }
 
 type Shapes = "known" | "unknown dims" | "unknown rank";
-
-/** Both parts of complex numbers, unlike weighed. */
-function partsSum(y: tf.Tensor): tf.Tensor {
-  return tf.add(tf.real(y), tf.mul(tf.imag(y), -2));
-}
-
-function lossOf(outputs: readonly tf.Tensor[]): tf.Tensor[] {
-  return outputs.filter((y) => /^(float|complex)/.test(y.dtype)).map((y) =>
-    tf.sum(tf.mul(tf.cast(/^complex/.test(y.dtype) ? partsSum(y) : y, "float32"), 0.5))
-  );
-}
-
-function isSource(x: { readonly dtype: string }): boolean {
-  return x.dtype === "float32";
-}
-
-/** A program as a function of its inputs that gives gradients. */
-function gradientOf(program: Program): (...inputs: tf.Tensor[]) => (tf.Tensor | null)[] {
-  const body = bodyOf(program);
-  return (...inputs) => {
-    using tape = new tf.GradientTape();
-    const sources = inputs.filter(isSource);
-    tape.watch(sources);
-    return tape.gradient(lossOf(body(...inputs)), sources) as (tf.Tensor | null)[];
-  };
-}
 
 /** A signature for a program's inputs. */
 function specsOf(program: Program, shapes: Shapes): ReturnType<typeof tf.TensorSpec>[] {
@@ -64,7 +42,11 @@ function eager(program: Program, relative?: number): Promise<Results> {
 }
 
 function gradient(program: Program, relative?: number): Promise<Results> {
-  return withInputs(program, (inputs) => valuesOf(gradientOf(program)(...inputs)), relative);
+  return withInputs(
+    program,
+    (inputs) => valuesOf(gradientOf(bodyOf(program))(...inputs)),
+    relative,
+  );
 }
 
 /** Checks results against the shapes and dtypes that were known while the function was traced. */
@@ -101,7 +83,7 @@ function functionOf<R>(
 function compiled(shapes: Shapes, differentiates: boolean): Mode["run"] {
   return (program) =>
     withInputs(program, async (inputs) => {
-      const fn = differentiates ? gradientOf(program) : bodyOf(program);
+      const fn = differentiates ? gradientOf(bodyOf(program)) : bodyOf(program);
       let traced: (tf.Tensor | null)[] = [];
       const noting = (...xs: tf.Tensor[]): (tf.Tensor | null)[] =>
         traced = fn(...xs).map((t) => t ?? null);
@@ -183,7 +165,7 @@ function sessionOfCall(differentiates: boolean): Mode["run"] {
           ? tf.variable(tf.tensor(arrays[i]!)) as unknown as tf.Tensor
           : tf.placeholder(dtype, shape)
       );
-      const body = differentiates ? gradientOf(program) : bodyOf(program);
+      const body = differentiates ? gradientOf(bodyOf(program)) : bodyOf(program);
       // A session runs what a fetch needs: one result of a call needs all of it.
       const fn = (...xs: tf.Tensor[]): (tf.Tensor | null)[] => [...body(...xs), tf.constant(1)];
       const fetches = functionOf(program, fn, { inputs, shapes: "known" }).now();
@@ -258,6 +240,7 @@ export function modesFor(program: Program, device: string): Mode[] {
       ...both("session of unknown rank", (g) => session("unknown rank", g)),
       { name: "session of a file", like: "eager" as const, run: session("known", false, true) },
       ...datasetModes(program),
+      ...transformModes(program),
     ]),
     { name: "gradient of a call", like: "gradient" as const, run: gradientOfCall },
   ];
