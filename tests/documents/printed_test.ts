@@ -71,10 +71,13 @@ Deno.test({
     for (const [i, example] of examples.entries()) {
       await Deno.writeTextFile(`${home}/example_${i}.mjs`, await moduleOf(example));
     }
+    // Node has arrays of float16 from 24 on.
+    const told = examples.map(({ place, body }) => [place, body.includes("float16")]);
     await Deno.writeTextFile(
       `${home}/main.mjs`,
       `const wrong = [];
-      for (const [i, place] of ${JSON.stringify(examples.map(({ place }) => place))}.entries()) {
+      for (const [i, [place, isHalf]] of ${JSON.stringify(told)}.entries()) {
+        if (isHalf && typeof Float16Array === "undefined") continue;
         await import("./example_" + i + ".mjs").catch((error) => wrong.push(place + ": " + error.stack));
       }
       console.log("\\n@" + JSON.stringify(wrong));
