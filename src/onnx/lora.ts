@@ -1,6 +1,6 @@
 /** lora: adapters of low rank over a model's weights, which stay as they are. */
 import { counted, showAs } from "../engine/core/arrays/shown.ts";
-import { optionCheck, wrongArgument } from "../engine/core/arguments.ts";
+import { optionCheck, wantList, wantMade, wrongArgument } from "../engine/core/arguments.ts";
 import { isFloating } from "../engine/core/dtype.ts";
 import { ValueError } from "../engine/core/errors.ts";
 import type { Tensor } from "../engine/core/tensor.ts";
@@ -55,6 +55,12 @@ export class Lora {
 
   /** Made by {@linkcode lora}. */
   constructor(edits: Edits, adapters: readonly Adapter[], scale: number) {
+    wantMade(edits, "graph", {
+      arg: "edits",
+      fn: "new Lora()",
+      wanted: "those of a model, of which lora() makes one",
+    });
+    wantList(adapters, "adapters", "new Lora()");
     this.#edits = edits;
     this.#adapters = adapters;
     this.#scale = scale;

@@ -28,6 +28,11 @@ export class InferenceSession {
   readonly #handler: types.InferenceSessionHandler;
 
   private constructor(handler: types.InferenceSessionHandler) {
+    if (typeof handler !== "object" || handler === null || !("inputNames" in handler)) {
+      throw new TypeError(
+        "Cannot construct an InferenceSession: InferenceSession.create() makes one",
+      );
+    }
     this.#handler = handler;
   }
 

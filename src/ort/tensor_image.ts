@@ -181,8 +181,9 @@ export function toImageData(tensor: ImageTensor, options?: TensorToImageOptions)
 
 function pixelsOf(
   { dims, data }: ImageTensor,
-  { tensorLayout, format = "RGB", norm }: TensorToImageOptions = {},
+  options: TensorToImageOptions | null | undefined,
 ): ImageData {
+  const { tensorLayout, format = "RGB", norm } = options ?? {};
   if (typeof ImageData === "undefined") throw new Error("Can not access image data");
   const [width, height] = tensorLayout === "NHWC" ? [dims[2], dims[1]] : [dims[3], dims[2]];
   if (!(data instanceof Object) || Array.isArray(data)) {

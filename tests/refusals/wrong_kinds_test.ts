@@ -13,28 +13,7 @@ import * as files from "@weft/weft/tf";
 import * as core from "@weft/weft/tfjs-core";
 import { assert, assertEquals } from "@std/assert";
 import { some } from "../effort.ts";
-
-/** A text that is no name, and a path below a file, where nothing can be written. */
-const TEXT = "deno.json/x";
-
-/** Values by kind, each made anew. */
-const KINDS: Readonly<Record<string, () => unknown>> = {
-  nothing: () => undefined,
-  null: () => null,
-  "a number": () => 1,
-  NaN: () => NaN,
-  "a text": () => TEXT,
-  "a boolean": () => true,
-  "an object": () => ({}),
-  "an empty list": () => [],
-  "a list of texts": () => ["a"],
-  "a function": () => () => {},
-  "a symbol": () => Symbol("s"),
-  "a date": () => new Date(0),
-};
-
-/** Second arguments, beside none. */
-const SECOND: readonly unknown[] = [undefined, 1, TEXT, null];
+import { KINDS, nativeError, SECOND, TEXT, type Untyped } from "./kinds.ts";
 
 /** Arguments that are right for many functions, before one of a wrong kind. */
 const BEFORE: Readonly<Record<string, () => unknown[]>> = {
@@ -61,15 +40,9 @@ const ENTRIES: Readonly<Record<string, object>> = {
   "tfjs-core": core,
 };
 
-/** Messages of JavaScript engines about code that took a value for something else. */
-const NATIVE =
-  /Cannot read propert|\[object Object\]|is not a function|Cannot destructure|is not iterable|not a constructor|convert a Symbol value|Maximum call|Cannot mix BigInt|Cannot use 'in'|private (?:field|member)/;
-
 /** Functions that change the process, or wait for a device. */
 const LEFT_OUT =
   /^(?:main|startWorker|disposeVariables|ready|setBackend|tuneKernels|nextFrame|print|(?:dis|en)able\w+)$/;
-
-type Untyped = (...args: unknown[]) => unknown;
 
 /** Functions of `./tfjs-core` for authors of kernels and backends, unchecked as in TensorFlow.js. */
 const FOR_KERNELS =
@@ -90,20 +63,6 @@ function functionsOf(
       !/^class\b/.test(Function.prototype.toString.call(value)) && !LEFT_OUT.test(name);
     return isPlain ? [[prefix + name, value as Untyped]] : [];
   });
-}
-
-/** Calls a function; gives what an engine said of it, or null. */
-async function nativeError(fn: Untyped, args: readonly unknown[]): Promise<string | null> {
-  try {
-    // What waits for a device or a camera says no more than that it waits.
-    const result = fn(...args);
-    if (result instanceof Promise) result.catch(() => {});
-    await Promise.race([result, Promise.resolve()]);
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    if (NATIVE.test(message)) return message;
-  }
-  return null;
 }
 
 const seen = new Set<unknown>();

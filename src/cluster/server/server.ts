@@ -1,7 +1,7 @@
 /** Server: a task of a TensorFlow cluster. */
 import { showAs } from "../../engine/core/arrays/shown.ts";
 import { UnimplementedError, ValueError } from "../../engine/core/errors.ts";
-import { optionCheck } from "../../engine/core/arguments.ts";
+import { optionCheck, wantString } from "../../engine/core/arguments.ts";
 import type { ScriptFunctions } from "../../tensorflow/graph/scripts.ts";
 import { ready, serveTask } from "../../engine/runtime/devices/devices.ts";
 import { grpcTransport } from "../wire/grpc_transport.ts";
@@ -126,6 +126,7 @@ export class Server implements AsyncDisposable {
 
   /** Starts the task that the text of `TF_CONFIG` names. Default: the environment's `TF_CONFIG`. */
   static async fromConfig(config?: string, options: ServerOptions = {}): Promise<Server> {
+    if (config !== undefined) wantString(config, "config", "Server.fromConfig");
     const { cluster, job, task } = readTaskConfig(config);
     const server = new Server({ ...options, cluster, job, task });
     await server.start();
@@ -134,6 +135,7 @@ export class Server implements AsyncDisposable {
 
   /** Starts a cluster of one task that no network reaches: its {@linkcode Server.transport} is the only way to it. */
   static async createLocal(options: Omit<ServerOptions, "cluster"> = {}): Promise<Server> {
+    checkOptions(options);
     const { transport = new MemoryTransport(), job = "localhost" } = options;
     const server = new Server({
       ...options,

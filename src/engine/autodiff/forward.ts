@@ -4,7 +4,7 @@
  */
 import { counted, showAs } from "../core/arrays/shown.ts";
 import { compose } from "../core/apply.ts";
-import { wantFunction, wrongArgument } from "../core/arguments.ts";
+import { optionCheck, wantFunction, wrongArgument } from "../core/arguments.ts";
 import { describe } from "../core/convert.ts";
 import { DTYPES, isFloating } from "../core/dtype.ts";
 import { ValueError } from "../core/errors.ts";
@@ -21,6 +21,8 @@ export interface JvpOptions {
   /** The tangent of a result that does not depend on the primals: `"none"` (null, the default) or `"zero"`. */
   readonly unconnectedGradients?: UnconnectedGradients;
 }
+
+const checkJvpOptions = optionCheck<JvpOptions>("jvp", { unconnectedGradients: true });
 
 /**
  * Follows how results change as inputs do: `jvp(y)` is the product of the Jacobian of `y` by the primals with the tangents. The
@@ -57,10 +59,15 @@ export class ForwardAccumulator implements Disposable {
   /** The tangents of results, in their nest. */
   jvp(result: Nest<Tensor>, options?: JvpOptions): Nest<Tensor | null>;
   jvp(result: Nest<Tensor>, options: JvpOptions = {}): Nest<Tensor | null> {
+    checkJvpOptions(options);
+    const results = flatten(result);
+    for (const y of results) {
+      if (!(y instanceof Tensor)) throw wrongArgument(y, "result", "jvp", "tensors");
+    }
     const zero = options.unconnectedGradients === "zero";
     return packAs(
       result,
-      flatten(result).map((y) =>
+      results.map((y) =>
         pushed(this.#tape, y, this.#primals, this.#tangents) ?? (zero ? zerosLike(y) : null)
       ),
     );

@@ -38,6 +38,20 @@ export function wantObject(value: unknown, arg: string, fn: string, wanted = "an
   if (typeof value !== "object" || value === null) throw wrongArgument(value, arg, fn, wanted);
 }
 
+/** Throws for a value without a field, where the library itself makes the right values. */
+export function wantMade(value: unknown, field: string, { arg, fn, wanted }: Wanted): void {
+  if (typeof value !== "object" || value === null || !(field in value)) {
+    throw wrongArgument(value, arg, fn, wanted);
+  }
+}
+
+/** An argument, its function and the kind that it must have. */
+interface Wanted {
+  readonly arg: string;
+  readonly fn: string;
+  readonly wanted: string;
+}
+
 /** All keys of an options type, which the compiler enforces. */
 export type OptionKeys<T> = { readonly [K in keyof T]-?: true };
 

@@ -28,13 +28,13 @@ export class OpError extends globalThis.Error {
 
   /** Makes an error with the place it arose in. */
   constructor(message: string, details: ErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    super(message, details?.cause === undefined ? undefined : { cause: details.cause });
     beginAtCaller(this);
     const [name, code] = kindOf(new.target);
     this.name = name;
     this.code = code;
     // Absent where they are unknown: consoles list the fields of errors.
-    const { op, node, inputs } = details;
+    const { op, node, inputs } = details ?? {};
     if (op !== undefined) this.op = op;
     if (node !== undefined) this.node = node;
     if (inputs !== undefined) this.inputs = inputs;

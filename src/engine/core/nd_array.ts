@@ -1,6 +1,7 @@
 /** NdArray: the host array of script bodies and fetches. */
-import { wantFunction, wantNumber } from "./arguments.ts";
-import { codeOf, type DType, DTYPES, type HostData, makeData, type TypedArray } from "./dtype.ts";
+import { wantFunction, wantList, wantNumber } from "./arguments.ts";
+import type { DType, HostData, TypedArray } from "./dtype.ts";
+import { asDType, codeOf, DTYPES, makeData } from "./dtype.ts";
 import { checkRank, isShape, type Shape, shapeText, sizeOf, stridesOf } from "./shape.ts";
 import { elementAt } from "./arrays/elements.ts";
 import { elementsText } from "./arrays/format.ts";
@@ -113,13 +114,11 @@ export class NdArray {
         }: dimensions must be non-negative integers`,
       );
     }
-    if (data.length !== sizeOf(shape) * DTYPES[dtype].slots) {
+    const wanted = sizeOf(shape) * DTYPES[dtype].slots;
+    if (data.length !== wanted) {
+      const given = `shape ${shapeText(shape)} and dtype ${dtype}`;
       throw new ValueError(
-        `Cannot make an NdArray of shape ${
-          shapeText(shape)
-        } and dtype ${dtype}: data has ${data.length} entries, wanted ${
-          sizeOf(shape) * DTYPES[dtype].slots
-        }`,
+        `Cannot make an NdArray of ${given}: data has ${data.length} entries, wanted ${wanted}`,
       );
     }
     this.dtype = dtype;
@@ -129,7 +128,8 @@ export class NdArray {
 
   /** A zero-filled array. */
   static zeros(dtype: DType, shape: Shape): NdArray {
-    return new NdArray(dtype, shape, makeData(dtype, sizeOf(shape)));
+    wantList(shape, "shape", "NdArray.zeros", "extents");
+    return new NdArray(dtype, shape, makeData(asDType(dtype), sizeOf(shape)));
   }
 
   /** Number of dimensions. */
@@ -190,17 +190,16 @@ export class NdArray {
         `Cannot get element: received ${indices.length} indices for rank ${this.shape.length}`,
       );
     }
-    const strides = stridesOf(this.shape);
     let flat = 0;
     indices.forEach((index, i) => {
-      const n = this.shape[i];
-      const j = index < 0 ? index + n : index;
+      wantNumber(index, "indices", "NdArray.get");
+      const n = this.shape[i], j = index < 0 ? index + n : index;
       if (!Number.isInteger(j) || j < 0 || j >= n) {
         throw new ValueError(
           `Cannot get element: index ${index} is out of bounds for axis ${i} of size ${n}`,
         );
       }
-      flat += j * strides[i];
+      flat = flat * n + j;
     });
     return this.at(flat);
   }

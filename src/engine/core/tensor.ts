@@ -14,6 +14,7 @@ import { type Seam, seam } from "./contract/seam.ts";
 import type { GraphNode } from "./graph_node.ts";
 import type { Application } from "./apply.ts";
 import type { ChainedOps } from "./chained/chained_ops.ts";
+import { TypeError } from "./throwing/builtin_errors.ts";
 import { OperatorNotAllowedInGraphError, RuntimeError, ValueError } from "./errors.ts";
 
 /** Formats a tensor for messages without its elements, which may be many or on a GPU. */
@@ -144,6 +145,9 @@ export abstract class Tensor<R extends Rank = Rank> implements Spec {
 
   /** Called by eager execution and by graphs, not by users. */
   constructor(dtype: DType, id: number = newTensorId()) {
+    if (new.target === Tensor) {
+      throw new TypeError("Cannot construct a Tensor: tf.tensor(values) makes one");
+    }
     this.dtype = dtype;
     this.id = id;
   }

@@ -1,5 +1,5 @@
 /** Operation and SymbolicTensor: the nodes of a graph and their outputs. */
-import { wantList } from "../core/arguments.ts";
+import { wantList, wantMade, wantString } from "../core/arguments.ts";
 import type { Attrs, OpDef } from "../core/op.ts";
 import { mergeShapes, type PartialShape, sameShape } from "../core/shape.ts";
 import { NdArray } from "../core/nd_array.ts";
@@ -53,6 +53,11 @@ export class Operation implements GraphNode {
 
   /** Made by {@linkcode Graph}. */
   constructor(graph: Graph, index: number, init: OperationInit) {
+    wantMade(graph, "addOp", {
+      arg: "graph",
+      fn: "new Operation()",
+      wanted: "a Graph, which makes its operations by itself",
+    });
     this.graph = graph;
     this.index = index;
     this.name = init.name;
@@ -106,6 +111,7 @@ export class Operation implements GraphNode {
   }
   /** Returns an attribute. Throws `ValueError` for an unknown name. */
   getAttr(name: string): unknown {
+    wantString(name, "name", "Operation.getAttr");
     if (!(name in this.#attrs)) {
       throw new ValueError(`Operation '${this.name}' has no attr named '${name}'`);
     }

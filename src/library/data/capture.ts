@@ -1,7 +1,7 @@
 /** webcam and microphone: pictures and sounds of a browser's devices as tensors. */
 import { showAs } from "../../engine/core/arrays/shown.ts";
 import { UnavailableError, ValueError } from "../../engine/core/errors.ts";
-import { optionCheck } from "../../engine/core/arguments.ts";
+import { optionCheck, wantMade } from "../../engine/core/arguments.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import { tensor } from "../../engine/ops/array/creation.ts";
 import { fromPixels, type PixelSource } from "../../engine/ops/image/browser_namespace.ts";
@@ -78,6 +78,11 @@ export abstract class Capture<E> implements AsyncIterable<E>, AsyncDisposable {
 
   /** Creates a capture of a stream. */
   constructor(stream: MediaStreamLike) {
+    wantMade(stream, "getTracks", {
+      arg: "stream",
+      fn: "new Capture()",
+      wanted: "a MediaStream; tf.data.webcam() and microphone() ask for one",
+    });
     this.#stream = stream;
   }
   /** Captures one element. Its owner disposes the tensors. */

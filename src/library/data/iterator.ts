@@ -1,4 +1,5 @@
 /** DatasetIterator: one pass over a dataset, which can be saved and resumed. */
+import { wantMade } from "../../engine/core/arguments.ts";
 import { counted, showAs } from "../../engine/core/arrays/shown.ts";
 import { describe } from "../../engine/core/convert.ts";
 import { RangeError, TypeError } from "../../engine/core/throwing/builtin_errors.ts";
@@ -66,6 +67,11 @@ export class DatasetIterator<T> implements AsyncIterableIterator<T> {
 
   /** @internal */
   constructor(source: Source, show: (element: Element) => T, state?: Uint8Array) {
+    wantMade(source, "open", {
+      arg: "source",
+      fn: "new DatasetIterator()",
+      wanted: "a dataset's, which iterator() gives",
+    });
     this.#source = source;
     this.#show = show;
     this.#open(state === undefined ? undefined : readState(source, state));

@@ -2,7 +2,7 @@
  * Sequence: passes over elements, and the stages that keep elements as they are: selected, reordered, stored or
  * computed elsewhere.
  */
-import { wantFunction, wrongArgument } from "../../engine/core/arguments.ts";
+import { wantFunction, wantMade, wrongArgument } from "../../engine/core/arguments.ts";
 import { cacheSource } from "./cache.ts";
 import { dataService, type ServiceOptions } from "./distributed.ts";
 import {
@@ -44,6 +44,11 @@ export abstract class Sequence<E> implements AsyncIterable<E & Disposable> {
 
   /** Used by `tf.data.range` and its siblings. */
   constructor(source: Source) {
+    wantMade(source, "open", {
+      arg: "source",
+      fn: "new Dataset()",
+      wanted: "a dataset's own; functions of tf.data make datasets",
+    });
     this.source = source;
   }
 

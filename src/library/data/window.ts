@@ -3,7 +3,7 @@ import { CompositeSpec } from "../../engine/core/composite.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { InvalidArgumentError, ValueError } from "../../engine/core/errors.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
-import { optionCheck } from "../../engine/core/arguments.ts";
+import { optionCheck, wantMade } from "../../engine/core/arguments.ts";
 import { TensorSpec } from "../../engine/core/tensor_spec.ts";
 import { type Element, type ElementType, specsNest } from "./element.ts";
 import { leavesOf, rowsOfLeaves, unbatchedType } from "./parts/leaves.ts";
@@ -38,6 +38,11 @@ export class DatasetSpec extends CompositeSpec {
   constructor(type: ElementType, make: (source: Source) => unknown) {
     super();
     this.#type = type;
+    wantMade(type, "structure", {
+      arg: "type",
+      fn: "new DatasetSpec()",
+      wanted: "an element type: elementSpec of a dataset has these",
+    });
     this.#make = make;
   }
 

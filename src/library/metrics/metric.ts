@@ -1,5 +1,5 @@
 /** The base of metrics: variables on the device that batches are added to, and a result made of them. */
-import { optionCheck } from "../../engine/core/arguments.ts";
+import { optionCheck, wantList, wantMade } from "../../engine/core/arguments.ts";
 import { compose, withInterpreter } from "../../engine/core/apply.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { showAs } from "../../engine/core/arrays/shown.ts";
@@ -48,6 +48,11 @@ export abstract class Metric {
 
   /** Made of a rule. */
   constructor(name: string, rule: MetricRule) {
+    wantMade(rule, "state", {
+      arg: "rule",
+      fn: "new Metric()",
+      wanted: "a rule; functions of tf.metrics make metrics",
+    });
     this.name = name;
     this.#rule = rule;
     this.#state = Variable.kept(() =>
@@ -111,6 +116,14 @@ export abstract class Metric {
     weights: readonly { readonly name: string; readonly tensor: Tensor }[],
   ): Promise<void> {
     const state = Object.values(this.#state);
+    wantList(weights, "weights", "setWeights", "{ name, tensor }");
+    for (const weight of weights) {
+      wantMade(weight, "tensor", {
+        arg: "weights",
+        fn: "setWeights",
+        wanted: "a list of { name, tensor }",
+      });
+    }
     const fits = weights.length === state.length &&
       weights.every(({ tensor }, i) => sameShape(tensor.shape, state[i].shape));
     if (!fits) {

@@ -62,6 +62,7 @@ export class OpCheckError extends globalThis.Error {
 
   /** Lists the failures. */
   constructor(failures: readonly OpCheckFailure[]) {
+    wantList(failures, "failures", "OpCheckError", "failures");
     super(failures.map(failureText).join("\n"));
     this.failures = failures;
   }

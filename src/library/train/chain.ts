@@ -1,5 +1,5 @@
 /** Optimizers made of transformations of updates. */
-import { wrongArgument } from "../../engine/core/arguments.ts";
+import { wantMade, wrongArgument } from "../../engine/core/arguments.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { accumulationOf } from "./accumulation.ts";
@@ -25,7 +25,13 @@ export class ChainOptimizer extends Optimizer {
   readonly #made: Made;
 
   /** Made of a rule and a rate; `made` are the arguments of the function that makes it. */
-  constructor({ rate, rule, options }: OptimizerParts, made: Made) {
+  constructor(parts: OptimizerParts, made: Made) {
+    wantMade(parts, "rule", {
+      arg: "parts",
+      fn: "new ChainOptimizer()",
+      wanted: "made by tf.train.chain()",
+    });
+    const { rate, rule, options } = parts;
     super(rate, rule, options);
     this.#made = made;
   }

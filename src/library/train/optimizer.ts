@@ -3,7 +3,7 @@ import { counted, showAs } from "../../engine/core/arrays/shown.ts";
 import { currentInterpreter, withInterpreter } from "../../engine/core/apply.ts";
 import type { Resource } from "../../engine/core/graph_node.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
-import { wantList, wantObject, wrongArgument } from "../../engine/core/arguments.ts";
+import { wantFunction, wantList, wantObject, wrongArgument } from "../../engine/core/arguments.ts";
 import type { Attrs, OpDef } from "../../engine/core/op.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { Tensor } from "../../engine/core/tensor.ts";
@@ -161,6 +161,9 @@ export abstract class Optimizer {
 
   /** Makes an optimizer from the result of `getConfig()`, by its own class. */
   static fromConfig<T extends Optimizer>(cls: OptimizerClass<T>, config: OptimizerConfig): T {
+    wantFunction(cls, "cls", "Optimizer.fromConfig");
+    wantObject(config, "config", "Optimizer.fromConfig");
+    wantList(cls.configOrder, "cls.configOrder", "Optimizer.fromConfig", "names");
     const { learningRate: _, ...options } = config;
     const given: Readonly<Record<string, unknown>> = { ...config, options };
     return new cls(...cls.configOrder.map((key) => given[key]) as never[]);
@@ -372,7 +375,7 @@ showAs(Optimizer);
 function settingText(x: ConfigValue | SavedPart): string {
   if (Array.isArray(x)) return x.map(settingText).join();
   if (typeof x === "function" && !("formula" in x)) return "f";
-  if (typeof x !== "object") return String(x);
+  if (typeof x !== "object" || x === null) return String(x);
   return "transform" in x ? x.transform : "className" in x ? x.className : String(x);
 }
 

@@ -1,6 +1,12 @@
 /** Averages of variables over the steps of a training. */
 import { counted, showAs } from "../../engine/core/arrays/shown.ts";
-import { optionCheck, wantFunction, wantList, wantNumber } from "../../engine/core/arguments.ts";
+import {
+  optionCheck,
+  wantFunction,
+  wantList,
+  wantNumber,
+  wrongArgument,
+} from "../../engine/core/arguments.ts";
 import { currentInterpreter, withInterpreter } from "../../engine/core/apply.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
@@ -56,6 +62,11 @@ export class ExponentialMovingAverage {
   /** Moves the averages of these variables. Throws `ValueError` for a graph's variable: `tf.compat.v1.train` has averages of these. */
   apply(variables: readonly Variable[]): void {
     wantList(variables, "variables", "apply", "variables");
+    for (const v of variables) {
+      if (!(v instanceof Variable)) {
+        throw wrongArgument(v, "variables", "apply", "a list of variables");
+      }
+    }
     tidy(() => {
       const decay = this.#decayNow();
       for (const v of variables) {

@@ -1,9 +1,9 @@
 /** ExponentialMovingAverage: variables that slowly follow other variables and tensors. */
 import { counted, showAs } from "../../engine/core/arrays/shown.ts";
 import { DTYPES } from "../../engine/core/dtype.ts";
-import { optionCheck, wantString } from "../../engine/core/arguments.ts";
+import { optionCheck, wantList, wantString, wrongArgument } from "../../engine/core/arguments.ts";
 import { isPlainObject } from "../../engine/core/nest.ts";
-import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
+import { Tensor, type TensorLike } from "../../engine/core/tensor.ts";
 import type { Graph } from "../../engine/graph/graph.ts";
 import { group } from "../../engine/graph/groups.ts";
 import type { Operation } from "../../engine/graph/operation.ts";
@@ -114,6 +114,14 @@ export class ExponentialMovingAverage {
     return graph.asDefault(() => {
       const list = varList ?? trainableVariables();
       for (const v of list) {
+        if (!(v instanceof Tensor)) {
+          throw wrongArgument(
+            v,
+            "varList",
+            "ExponentialMovingAverage.apply",
+            "a list of variables and tensors",
+          );
+        }
         if (DTYPES[v.dtype].kind !== "float") {
           throw new TypeError(
             `Cannot average ${v.name}: The variables must be half, float, or double, received ${v.dtype}`,
@@ -160,6 +168,9 @@ export class ExponentialMovingAverage {
 
   /** Returns the name of the average of a variable or tensor, even without one. */
   averageName(v: Variable | Tensor): string {
+    if (!(v instanceof Tensor)) {
+      throw wrongArgument(v, "v", "ExponentialMovingAverage.averageName", "a variable or a tensor");
+    }
     const name = v instanceof Variable ? v.name : v.op.name;
     return this.average(v)?.name ?? `${name}/${this.name}`;
   }
@@ -171,6 +182,7 @@ export class ExponentialMovingAverage {
   variablesToRestore(
     averaged: readonly Variable[] = [...trainableVariables(), ...movingAverageVariables()],
   ): Record<string, Variable> {
+    wantList(averaged, "averaged", "ExponentialMovingAverage.variablesToRestore", "variables");
     const found: Record<string, Variable> = {};
     for (const v of averaged) found[this.averageName(v)] = v;
     for (const v of globalVariables()) if (!averaged.includes(v)) found[v.name] ??= v;

@@ -2,7 +2,7 @@
 import { showAs } from "../../engine/core/arrays/shown.ts";
 import { asDType, type DType, DTYPES } from "../../engine/core/dtype.ts";
 import { ValueError } from "../../engine/core/errors.ts";
-import { optionCheck } from "../../engine/core/arguments.ts";
+import { optionCheck, wantObject, wantString } from "../../engine/core/arguments.ts";
 import { sameShape, shapeTuple } from "../../engine/core/shape.ts";
 import { Tensor, type TensorLike } from "../../engine/core/tensor.ts";
 import type { Graph } from "../../engine/graph/graph.ts";
@@ -86,10 +86,14 @@ export class VariableScope {
   /** Called by {@linkcode variableScope}. */
   constructor(
     name: string,
-    { reuse = false, initializer, regularizer, dtype = "float32", originalNameScope = "" }:
+    options:
       & Omit<VariableScopeOptions, "defaultName" | "auxiliaryNameScope">
       & { readonly originalNameScope?: string } = {},
   ) {
+    wantString(name, "name", "VariableScope");
+    wantObject(options, "options", "VariableScope");
+    const { reuse = false, initializer, regularizer, dtype = "float32", originalNameScope = "" } =
+      options;
     this.name = name;
     this.originalNameScope = originalNameScope;
     this.initializer = initializer;

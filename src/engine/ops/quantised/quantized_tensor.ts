@@ -1,4 +1,5 @@
 /** QuantizedTensor: a matrix as levels of a few bits in blocks, with a scale and a zero for each block. */
+import { wantMade } from "../../core/arguments.ts";
 import { apply1, compose, type OpInput } from "../../core/apply.ts";
 import { CompositeSpec, CompositeTensor, noRule } from "../../core/composite.ts";
 import { type DType, DTYPES } from "../../core/dtype.ts";
@@ -41,6 +42,11 @@ export class QuantizedTensorSpec extends CompositeSpec {
   /** @internal Made by a tensor's `spec`. */
   constructor(form: QuantizedForm) {
     super();
+    wantMade(form, "shape", {
+      arg: "form",
+      fn: "new QuantizedTensorSpec()",
+      wanted: "that of a quantised tensor, whose spec is made by itself",
+    });
     this.form = form;
     const { shape, axis, bits, block, isSymmetric } = form;
     const [rows, inner] = axis === -1 ? shape : [shape[1], shape[0]];
@@ -96,6 +102,11 @@ export class QuantizedTensor extends CompositeTensor {
   constructor(components: readonly Tensor[], form: QuantizedForm) {
     super();
     this.components = components;
+    wantMade(form, "shape", {
+      arg: "form",
+      fn: "new QuantizedTensor()",
+      wanted: "of tf.quantize(), which makes these",
+    });
     this.form = form;
   }
 

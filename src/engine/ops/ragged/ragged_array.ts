@@ -1,4 +1,5 @@
 /** Ragged tensors on the host. */
+import { wantList, wantMade } from "../../core/arguments.ts";
 import type { NdArray, Nested } from "../../core/nd_array.ts";
 
 /** A ragged tensor on the host: an element of `asNumpyIterator()`. */
@@ -10,6 +11,12 @@ export class RaggedArray {
 
   /** Keeps the arrays. */
   constructor(flatValues: NdArray, nestedRowSplits: readonly NdArray[]) {
+    wantMade(flatValues, "toArray", {
+      arg: "flatValues",
+      fn: "new RaggedArray()",
+      wanted: "an NdArray",
+    });
+    wantList(nestedRowSplits, "nestedRowSplits", "new RaggedArray()", "arrays");
     this.flatValues = flatValues;
     this.nestedRowSplits = nestedRowSplits;
   }

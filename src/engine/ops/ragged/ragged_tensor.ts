@@ -1,5 +1,5 @@
 /** RaggedTensor: rows of different lengths as values and row starts, nested to any depth. */
-import { wantFunction, wantObject } from "../../core/arguments.ts";
+import { wantFunction, wantList, wantMade, wantObject } from "../../core/arguments.ts";
 import { CompositeTensor } from "../../core/composite.ts";
 import { compose } from "../../core/apply.ts";
 import type { DType } from "../../core/dtype.ts";
@@ -59,6 +59,11 @@ export class RaggedTensor extends CompositeTensor {
   private constructor(values: RaggedValues, rowSplits: Tensor) {
     super();
     this.values = values;
+    wantMade(values, "staticShape", {
+      arg: "values",
+      fn: "new RaggedTensor()",
+      wanted: "a tensor; RaggedTensor.fromRowSplits() and its kin make these",
+    });
     this.rowSplits = rowSplits;
   }
 
@@ -86,6 +91,7 @@ export class RaggedTensor extends CompositeTensor {
     flatValues: TensorLike,
     nestedRowSplits: readonly TensorLike[],
   ): RaggedTensor {
+    wantList(nestedRowSplits, "nestedRowSplits", "RaggedTensor.fromNestedRowSplits", "splits");
     if (nestedRowSplits.length === 0) {
       throw new ValueError("Cannot make a ragged tensor: nestedRowSplits are empty");
     }
@@ -97,7 +103,9 @@ export class RaggedTensor extends CompositeTensor {
   }
 
   /** Makes the rows of a dense tensor, without trailing `padding` if it is given. */
-  static fromTensor(tensor: TensorLike, { padding }: { padding?: number } = {}): RaggedTensor {
+  static fromTensor(tensor: TensorLike, options: { padding?: number } = {}): RaggedTensor {
+    wantObject(options, "options", "RaggedTensor.fromTensor");
+    const { padding } = options;
     const x = tensorOf(tensor, "tensor", "RaggedTensor.fromTensor");
     const dims = x.staticShape;
     if (dims === null || dims.length < 2) {

@@ -1,4 +1,5 @@
 /** SparseTensor: the non-zero elements as indices, values and the dense shape. */
+import { wantMade } from "../../core/arguments.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { CompositeSpec, CompositeTensor, noRule, type RowPart } from "../../core/composite.ts";
 import { apply, compose, type OpInput } from "../../core/apply.ts";
@@ -45,6 +46,9 @@ export class SparseArray {
 
   /** Keeps the arrays. */
   constructor(indices: NdArray, values: NdArray, denseShape: NdArray) {
+    for (const [arg, array] of Object.entries({ indices, values, denseShape })) {
+      wantMade(array, "toArray", { arg, fn: "new SparseArray()", wanted: "an NdArray" });
+    }
     this.indices = indices;
     this.values = values;
     this.denseShape = denseShape;

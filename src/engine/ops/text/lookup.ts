@@ -139,6 +139,11 @@ abstract class HashTable {
 }
 showAs(HashTable);
 
+function checkInitializer(initializer: unknown, fn: string): void {
+  if (initializer instanceof KeyValueTensorInitializer) return;
+  throw wrongArgument(initializer, "initializer", fn, "a KeyValueTensorInitializer");
+}
+
 /**
  * A table that is filled once. It is looked up in eager code, functions, graphs and datasets. Follows TensorFlow
  * `tf.lookup.StaticHashTable`. Throws `InvalidArgumentError` for a key with two values.
@@ -154,14 +159,7 @@ showAs(HashTable);
 export class StaticHashTable extends HashTable {
   /** Fills a table; `defaultValue` is the value of keys that are not in it. */
   constructor(initializer: KeyValueTensorInitializer, defaultValue: TensorLike) {
-    if (!(initializer instanceof KeyValueTensorInitializer)) {
-      throw wrongArgument(
-        initializer,
-        "initializer",
-        "StaticHashTable",
-        "a KeyValueTensorInitializer",
-      );
-    }
+    checkInitializer(initializer, "StaticHashTable");
     const { keys, values } = initializer;
     super("HashTableV2", [keys.dtype, values.dtype], defaultValue);
     this.table.fill(keys, values);
@@ -275,6 +273,7 @@ export class StaticVocabularyTable {
         }: wanted a whole number of at least 1`,
       );
     }
+    checkInitializer(initializer, "StaticVocabularyTable");
     this.#table = new StaticHashTable(withIntegers(initializer), -1);
     this.#size = initializer.keys.size;
     this.#buckets = numOovBuckets;

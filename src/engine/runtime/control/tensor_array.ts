@@ -7,7 +7,7 @@ import { showAs } from "../../core/arrays/shown.ts";
 import { apply1, currentInterpreter, type OpInput } from "../../core/apply.ts";
 import { asDType, type DType } from "../../core/dtype.ts";
 import { lookupOp } from "../../core/op.ts";
-import { optionCheck, wantList } from "../../core/arguments.ts";
+import { optionCheck, wantList, wantMade } from "../../core/arguments.ts";
 import {
   compatible,
   isConcrete,
@@ -123,8 +123,8 @@ export class TensorArray {
     flow: Tensor,
     options: Pick<TensorArrayOptions, "dynamicSize"> = {},
   ): TensorArray {
-    const { dynamicSize = false } = options;
-    const list = new TensorArray(flow.dtype, 0, { dynamicSize });
+    wantMade(flow, "dtype", { arg: "flow", fn: "TensorArray.fromFlow", wanted: "a tensor" });
+    const list = new TensorArray(flow.dtype, 0, options);
     list.#rows = null;
     list.#flow = flow;
     return list;

@@ -1,4 +1,5 @@
 /** tf.Module: objects of variables, whose variables are found by going through their attributes. */
+import { wantString } from "../../core/arguments.ts";
 import { showAs } from "../../core/arrays/shown.ts";
 import { flatten, isPlainObject, type Nest, NestWalk } from "../../core/nest.ts";
 import { isTrackable, Tensor, type TrackedParts, type VariableLike } from "../../core/tensor.ts";
@@ -50,6 +51,7 @@ export class Module {
 
   /** The name is by default that of the class, in snake case. */
   constructor(name?: string) {
+    if (name !== undefined) wantString(name, "name", "Module");
     this.#name = name ??
       this.constructor.name.replace(/(?<=[a-z0-9])(?=[A-Z])/g, "_").toLowerCase();
   }

@@ -1,5 +1,5 @@
 /** Datasets of files: their names, their bytes, and the lines, records and rows in them. */
-import { optionCheck } from "../../../engine/core/arguments.ts";
+import { optionCheck, wantMade } from "../../../engine/core/arguments.ts";
 import type { Tensor } from "../../../engine/core/tensor.ts";
 import type { Tout } from "../../../engine/script/tout.ts";
 import { Dataset } from "../dataset.ts";
@@ -116,9 +116,14 @@ export class CsvDataset<E> extends Dataset<E> {
   readonly #names: () => Promise<string[]>;
 
   /** @internal */
-  constructor({ source, columnNames }: CsvRows) {
-    super(source);
-    this.#names = columnNames;
+  constructor(rows: CsvRows) {
+    wantMade(rows, "source", {
+      arg: "rows",
+      fn: "new CsvDataset()",
+      wanted: "made by tf.data.csv()",
+    });
+    super(rows.source);
+    this.#names = rows.columnNames;
   }
 
   /**

@@ -2,6 +2,7 @@
  * tf.train.Checkpoint: variables and optimizers in TensorFlow's object checkpoints, under the attributes that lead to
  * them. Follows TensorFlow `checkpoint/checkpoint.py` and `trackable_object_graph.proto`.
  */
+import { wantString } from "../../../engine/core/arguments.ts";
 import { counted, showAs } from "../../../engine/core/arrays/shown.ts";
 import { NotFoundError } from "../../../engine/core/errors.ts";
 import { NdArray } from "../../../engine/core/nd_array.ts";
@@ -60,6 +61,7 @@ export class Checkpoint {
    * `UnimplementedError` where the format is not loaded.
    */
   async write(prefix: string): Promise<string> {
+    wantString(prefix, "prefix", "Checkpoint.write");
     const format = checkpointFormat.to("save a checkpoint");
     const root = objectsOf(this.#objects);
     const counter = new NdArray("int64", [], BigInt64Array.of(BigInt(this.#saves)));
@@ -89,6 +91,7 @@ export class Checkpoint {
 
   /** Writes a checkpoint under the prefix and a number: that of this save, or the given one. */
   async writeNumbered(prefix: string, number?: number): Promise<string> {
+    wantString(prefix, "prefix", "Checkpoint.save");
     this.#saves++;
     return await this.write(`${prefix}-${number ?? this.#saves}`);
   }
@@ -107,6 +110,7 @@ export class Checkpoint {
    * status is asked.
    */
   async restore(prefix: string): Promise<RestoreStatus> {
+    wantString(prefix, "prefix", "Checkpoint.restore");
     const format = checkpointFormat.to("restore a checkpoint"), file = await format.read(prefix);
     try {
       const nodes = await format.objects(prefix, file);
