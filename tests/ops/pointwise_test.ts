@@ -159,7 +159,7 @@ Deno.test("pointwise ops refuse what they are not defined for", async () => {
     );
   }
   assertThrows(() => tf.exp(text), TypeError, "string");
-  assertThrows(() => tf.add(text, text), TypeError, "string");
+  assertThrows(() => tf.mul(text, text), TypeError, "string");
   assertThrows(
     () => tf.logicalAnd(int, true),
     TypeError,

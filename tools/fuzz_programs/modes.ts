@@ -213,10 +213,10 @@ export async function onDevice<R>(device: string, run: () => Promise<R>): Promis
 /** With what modes are compared. */
 export const REFERENCES: Readonly<Record<Mode["like"], Mode["run"]>> = { eager, gradient };
 
-/** True where a script of a program reads variables unseen. */
-function readsUnseen(program: Program): boolean {
+/** True where a program needs variables, which placeholders are not: a script reads them unseen, or a module lists them. */
+function needsVariables(program: Program): boolean {
   return program.lines.some(({ code, operands }) =>
-    code.includes("pyFunction") && operands.some((o) => program.inputs[o]?.variable)
+    /pyFunction|tf\.Module/.test(code) && operands.some((o) => program.inputs[o]?.variable)
   );
 }
 
@@ -235,7 +235,7 @@ export function modesFor(program: Program, device: string): Mode[] {
     ...both("function of unknown rank", (g) => compiled("unknown rank", g)),
     // Nothing orders the changes of variables in a graph.
     ...(changesVariables(program) ? both("session of a call", sessionOfCall) : []),
-    ...(changesVariables(program) || readsUnseen(program) ? [] : [
+    ...(changesVariables(program) || needsVariables(program) ? [] : [
       ...both("session", (g) => session("known", g)),
       ...both("session of unknown rank", (g) => session("unknown rank", g)),
       { name: "session of a file", like: "eager" as const, run: session("known", false, true) },
