@@ -45,6 +45,7 @@
 import "./src/modules_generated.ts";
 import "./src/engine/runtime/install.ts";
 import "./src/library/display/inspect.ts";
+import "./src/library/display/inspect_graphs.ts";
 
 /** Error classes of TensorFlow: `tf.errors.InvalidArgumentError` and its siblings. */
 export * as errors from "./src/engine/core/errors.ts";

@@ -9,6 +9,7 @@ import { build, type BuildOptions, type BuildResult, type Plugin } from "esbuild
 import { dirname, join } from "node:path/posix";
 import { read } from "../files.ts";
 import { TARGET as ALL_MODULES } from "../modules.ts";
+import { foundByValues, type Source, splitEntry } from "./entry.ts";
 
 /** The folder of the modules in the package. */
 export const TREE = "modules";
@@ -21,13 +22,28 @@ export function placeOf(module: string): string {
   return `${TREE}/${module.replace(/\.ts$/, ".js")}`;
 }
 
+/** The entry, of which the tree has three modules. */
+const ENTRY = "mod.ts";
+
+/** All that the entry does and exports. Other modules import it in the entry's place. */
+const WHOLE = `${TREE}/whole.js`;
+
+/** Names of the entry that can make graphs. */
+const GRAPHS = `${TREE}/graphs.js`;
+
+/** The module that nothing makes graphs without, and the rooms that serve graphs alone. */
+const GRAPH = "src/engine/graph/graph.ts",
+  OF_GRAPHS = /^src\/(engine\/(batching|graph)|tensorflow)\//;
+
 /** Imports stay imports, of the files that the modules become. */
 const APART: Plugin = {
   name: "apart",
-  setup({ onResolve }) {
-    onResolve({ filter: /./ }, ({ kind, path }) => {
+  setup({ onResolve, initialOptions: { absWorkingDir } }) {
+    onResolve({ filter: /./ }, ({ kind, path, resolveDir }) => {
       if (kind === "entry-point") return;
-      return { path: path.startsWith(".") ? path.replace(/\.ts$/, ".js") : path, external: true };
+      const isEntry = join(resolveDir, path) === join(absWorkingDir!, ENTRY);
+      const name = isEntry ? path.replace(/mod\.ts$/, "whole.js") : path.replace(/\.ts$/, ".js");
+      return { path: path.startsWith(".") ? name : path, external: true };
     });
   },
 };
@@ -51,8 +67,17 @@ export async function moduleTree(
   const root = `${options.absWorkingDir!.replace(/\/$/, "")}/`;
   const texts = new Map(outputFiles.map(({ path, text }) => [path.replace(root, ""), text]));
   texts.set(placeOf(ALL_KERNELS), `import "./lazy_kernels.js";\n`);
-  texts.set(placeOf(ALL_MODULES), keepFound(metafile!.outputs));
-  return [...texts];
+  const { outputs } = metafile!, entry = placeOf(ENTRY);
+  texts.set(placeOf(ALL_MODULES), keepFound(outputs));
+  texts.set(WHOLE, texts.get(entry)!);
+  const split = splitEntry(texts.get(entry)!, {
+    makesGraphs: (path) => makesGraphs(join(TREE, path), outputs),
+    namesOf: (path) => outputs[join(TREE, path)].exports,
+  });
+  const found = keep(foundByValues(valuesOf(outputs)), { from: TREE, outputs });
+  texts.set(entry, split.values + found);
+  texts.set(GRAPHS, split.graphs);
+  return [...texts].map(([place, text]) => [place, atOnce(text)]);
 }
 
 /** Modules in which something is found otherwise than by importing it: ops by their names, and what modules below are given. */
@@ -69,11 +94,19 @@ function isFound(module: string): boolean {
  */
 function keepFound(outputs: Outputs): string {
   const listed = new Set(importedBare(ALL_MODULES).map(placeOf));
+  const found = [...reached(placeOf(ENTRY), outputs)]
+    .filter((place) => listed.has(place) && isFound(sourceOf(place)));
+  return keep(found, { from: `${TREE}/src`, outputs });
+}
+
+/** Text of a module in the folder `from` that uses something of each of these, so that bundlers leave out none. */
+function keep(
+  places: readonly string[],
+  { from: folder, outputs }: { readonly from: string; readonly outputs: Outputs },
+): string {
   const lines: string[] = [], names: string[] = [];
-  for (const place of reached(placeOf("mod.ts"), outputs)) {
-    const source = place.slice(`${TREE}/`.length).replace(/\.js$/, ".ts");
-    if (!listed.has(place) || !isFound(source)) continue;
-    const from = JSON.stringify(`./${place.slice(`${TREE}/src/`.length)}`);
+  for (const place of places) {
+    const from = JSON.stringify(pathFrom(folder, place));
     const [name] = outputs[place].exports.filter((name) => name !== "default");
     if (name === undefined) lines.push(`import ${from};\n`);
     else {
@@ -84,14 +117,48 @@ function keepFound(outputs: Outputs): string {
   return `${lines.join("")}globalThis[Symbol.for("weft.modules")] = [${names.join(", ")}];\n`;
 }
 
-/** The modules that a module loads, but for those of the CPU's kernels. */
-function reached(start: string, outputs: Outputs): Set<string> {
+const sourceOf = (place: string): string => place.slice(`${TREE}/`.length).replace(/\.js$/, ".ts");
+
+const pathFrom = (folder: string, place: string): string => `./${place.slice(folder.length + 1)}`;
+
+function makesGraphs(place: string, outputs: Outputs): boolean {
+  return reached(place, outputs, { later: true }).has(placeOf(GRAPH));
+}
+
+/** The modules of the entry that make no graphs, with their sources. */
+function valuesOf(outputs: Outputs): Source[] {
+  return importedBare(ALL_MODULES)
+    .filter((module) => !OF_GRAPHS.test(module) && !makesGraphs(placeOf(module), outputs))
+    .map((module) => {
+      const place = placeOf(module);
+      return { place, text: read(module), reached: reached(place, outputs) };
+    });
+}
+
+/**
+ * What a page loads later of graphs lies among what it begins with, since names of the entry lead there too. Imported at once, it is
+ * left out where no name asks for it.
+ */
+function atOnce(text: string): string {
+  const later = /^ *const \{ (\w+) \} = await import\("(.*\/graph_model\.js)"\);\n/m;
+  const [, name, path] = later.exec(text) ?? [];
+  return name === undefined
+    ? text
+    : `import { ${name} } from "${path}";\n${text.replace(later, "")}`;
+}
+
+/** The modules that a module loads, but for those of the CPU's kernels; `later`: also those it loads when they are asked for. */
+function reached(
+  start: string,
+  outputs: Outputs,
+  { later = false }: { readonly later?: boolean } = {},
+): Set<string> {
   const found = new Set([start]);
   for (const place of found) {
     if (place === placeOf(ALL_KERNELS) || place === placeOf(ALL_MODULES)) continue;
     for (const { path, kind } of outputs[place].imports) {
       const to = join(dirname(place), path);
-      if (kind === "import-statement" && to in outputs) found.add(to);
+      if ((later || kind === "import-statement") && to in outputs) found.add(to);
     }
   }
   return found;
@@ -118,5 +185,6 @@ function importedBare(module: string): string[] {
  */
 export function withSideEffects(modules: readonly string[], entries: readonly string[]): string[] {
   const imported = modules.filter((module) => module !== ALL_MODULES).flatMap(importedBare);
-  return ["./*.js", ...[...new Set([...entries, ...imported])].map((m) => `./${placeOf(m)}`)];
+  const places = [...new Set([...entries, ...imported])].map(placeOf);
+  return ["./*.js", ...[...places, WHOLE].map((place) => `./${place}`)];
 }

@@ -7,7 +7,7 @@ import type { DType } from "../core/dtype.ts";
 import { NdArray, setElement } from "../core/nd_array.ts";
 import { lookupOp } from "../core/op.ts";
 import { isConcrete, type PartialShape, type Shape, sizeOf } from "../core/shape.ts";
-import { type Tensor, wholeLibrary } from "../core/tensor.ts";
+import { graphServices, type Tensor } from "../core/tensor.ts";
 import { cast } from "../ops/array/cast.ts";
 import { fill } from "../ops/array/creation.ts";
 import { onesOfTensor, zerosOfTensor } from "../ops/array/fill_ops.ts";
@@ -116,7 +116,7 @@ function rangeTo(from: number, to: Tensor): Tensor {
 function perElementOf(dims: Tensor, dtype: DType, derive: Derive): (Tensor | null)[] {
   const numbers = rangeTo(0, apply1(lookupOp("Prod")!, [dims, intVector([0])]));
   let isConnected: boolean[] = [];
-  const { mapRows } = wholeLibrary.to("loop over the elements of a target");
+  const { mapRows } = graphServices("loop over the elements of a target");
   const stacked = mapRows((i) => {
     const found = derive(reshape(cast(equal(numbers, i), dtype), dims));
     isConnected = found.map((g) => g !== null);

@@ -105,15 +105,30 @@ export type EvalFeeds =
 export interface WholeLibrary {
   /** Runs a fetch in a session or in the default one. */
   evaluate(fetch: Tensor | GraphNode, feeds?: EvalFeeds, session?: SessionLike): Promise<unknown>;
+  /** Makes a tensor of a GPU buffer. */
+  tensorOfGpuData(data: GpuData, shape: readonly number[], dtype: DType): Tensor;
+  /** What is done with symbolic tensors, where something that makes them is loaded. */
+  graphs?: GraphServices;
+}
+
+/** What parts below do with symbolic tensors by those above. */
+export interface GraphServices {
   /** Returns the value while the graph is being built. Throws `ValueError` where it is unknown, naming its use. */
   evaluateNow(t: Tensor, what: string): Tensor | NdArray;
   /** Calls a function with each row of a tensor, and stacks the results. */
   mapRows(fn: (row: Tensor) => Tensor[], rows: Tensor): Tensor[];
-  /** Makes a tensor of a GPU buffer. */
-  tensorOfGpuData(data: GpuData, shape: readonly number[], dtype: DType): Tensor;
+  /** Adds a branch to the graph. */
+  cond(pred: Tensor, thenFn: () => Tensor, elseFn: () => Tensor): Tensor;
 }
 
 export const wholeLibrary: Seam<WholeLibrary> = seam("the whole library");
+
+/** The services of graphs, to do `what`. Throws `RuntimeError` where nothing that is loaded has them. */
+export function graphServices(what: string): GraphServices {
+  const { graphs } = wholeLibrary.to(what);
+  if (graphs !== undefined) return graphs;
+  throw new RuntimeError(`Cannot ${what}: nothing that is loaded makes graphs`);
+}
 
 let nextId = 1;
 

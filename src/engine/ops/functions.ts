@@ -122,7 +122,7 @@ export * from "./host/ragged.ts";
 /** Ragged tensors: rows of different lengths. */
 export * as ragged from "./ragged/namespace.ts";
 export { raggedFillEmptyRows } from "./ragged/ragged_segments.ts";
-export { RaggedArray } from "./ragged/ragged_array.ts";
+export { RaggedArray, SparseArray } from "./ragged/ragged_array.ts";
 export {
   RaggedTensor,
   RaggedTensorSpec,
@@ -132,7 +132,6 @@ export {
 } from "./ragged/ragged_tensor.ts";
 export type { SparseLike } from "./ragged/sparse_input.ts";
 export {
-  SparseArray,
   SparseTensor,
   SparseTensorSpec,
   type SparseTensorSpecClass,

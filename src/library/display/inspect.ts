@@ -1,28 +1,24 @@
 /**
- * The texts of tensors, arrays, variables, operations, graphs, sessions, datasets and functions in `console.log` of
- * Deno and Node, in template literals and in `JSON.stringify`.
+ * The texts of tensors, arrays and variables in `console.log` of Deno and Node, in template literals and in
+ * `JSON.stringify`.
  */
 import type { HostData } from "../../engine/core/dtype.ts";
+import { CompositeTensor } from "../../engine/core/composite.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { shapeText } from "../../engine/core/shape.ts";
-import { define, nameAs, showAs, writeAs } from "../../engine/core/arrays/shown.ts";
+import { define, showAs, writeAs } from "../../engine/core/arrays/shown.ts";
 import { TensorSpecClass } from "../../engine/core/tensor_spec.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import { elementsText, valueText, withValues } from "../../engine/core/arrays/format.ts";
 import { decodeString } from "../../engine/core/text.ts";
-import { Graph } from "../../engine/graph/graph.ts";
-import { Operation, SymbolicTensor } from "../../engine/graph/operation.ts";
 import { isPlainObject } from "../../engine/core/nest.ts";
 import { IndexedSlices } from "../../engine/ops/array/indexed_slices.ts";
-import { QuantizedTensor } from "../../engine/ops/quantised/quantized_tensor.ts";
 import { TensorBuffer } from "../../engine/ops/array/tensor_buffer.ts";
-import { RaggedArray } from "../../engine/ops/ragged/ragged_array.ts";
-import { RaggedTensor } from "../../engine/ops/ragged/ragged_tensor.ts";
-import { SparseArray, SparseTensor } from "../../engine/ops/ragged/sparse_tensor.ts";
-import { Session } from "../../engine/runtime/session/session.ts";
+import { RaggedArray, SparseArray } from "../../engine/ops/ragged/ragged_array.ts";
+import type { RaggedTensor } from "../../engine/ops/ragged/ragged_tensor.ts";
+import type { SparseTensor } from "../../engine/ops/ragged/sparse_tensor.ts";
 import { EagerTensor } from "../../engine/runtime/eager/tensor.ts";
 import { Variable } from "../../engine/runtime/variables/variable.ts";
-import { graphLine } from "./summary.ts";
 
 /** Formats elements behind a head, the rows of a matrix below each other. */
 function beside(head: string, x: NdArray): string {
@@ -46,12 +42,20 @@ function slicesText(g: IndexedSlices): string {
 /** Longest text of the values of a composite value. */
 const MOST_TEXT = 1000;
 
-/** Formats a composite value: its spec, and its values where all of its parts are on the host. */
-function compositeText(x: RaggedTensor | SparseTensor): string {
-  const head = x.toString();
-  if (x.components.some((t) => t.isSymbolic)) return head;
-  const away = x.components.find((t) => t.isDisposed || !t.device.includes("CPU"));
+/**
+ * Formats a composite value: its spec, and its values where it has some that lie on the host. By what it has and not by
+ * its class, of which pages without such values know nothing.
+ */
+function compositeText(x: CompositeTensor): string {
+  const head = x.toString(), parts = x.components as readonly Tensor[];
+  if (!hasElements(x) || parts.some((t) => t.isSymbolic)) return head;
+  const away = parts.find((t) => t.isDisposed || !t.device.includes("CPU"));
   return `${head} ${away ? valueText(away) : plainText(plainOf(x))}`;
+}
+
+/** True for ragged and sparse tensors; the elements of quantised ones are no text. */
+function hasElements(x: CompositeTensor): x is RaggedTensor | SparseTensor {
+  return "toList" in x || "denseShape" in x;
 }
 
 function plainText(value: unknown): string {
@@ -61,20 +65,10 @@ function plainText(value: unknown): string {
 
 /** Returns the values of ragged and sparse tensors. */
 function plainOf(x: RaggedTensor | SparseTensor | RaggedArray | SparseArray): unknown {
-  if (x instanceof RaggedTensor || x instanceof RaggedArray) return x.toList();
+  if ("toList" in x) return x.toList();
   const { indices, values, denseShape } = x;
   const [at, list, dims] = [indices, values, denseShape].map(valuesOnHost);
   return { indices: at, values: list, denseShape: dims };
-}
-
-function operationText(op: Operation): string {
-  const list = (ts: readonly SymbolicTensor[]): string => ts.map((t) => t.name).join(", ");
-  const outputs = op.outputs.map((t) => `${t.name} ${t.dtype}${shapeText(t.staticShape)}`);
-  return [
-    `<tf.Operation '${op.name}' type=${op.type}${op.device && ` device=${op.device}`}>`,
-    ...(op.inputs.length > 0 ? [`  inputs: ${list(op.inputs)}`] : []),
-    ...(outputs.length > 0 ? [`  outputs: ${outputs.join(", ")}`] : []),
-  ].join("\n");
 }
 
 /** Converts values in nested lists for JSON: 64-bit integers and bytes become text. */
@@ -110,25 +104,13 @@ showAs(TensorBuffer, (buffer) => {
 writeAs(EagerTensor, tensorText);
 writeAs(IndexedSlices, slicesText);
 writeAs(Variable, (v) => v.toString());
-for (const shown of [RaggedTensor, SparseTensor] as { prototype: RaggedTensor | SparseTensor }[]) {
-  showAs(shown, compositeText);
-  define(shown, "toJSON", function () {
-    return jsonOf(plainOf(this));
-  });
-}
+showAs(CompositeTensor, compositeText);
+define<CompositeTensor>(CompositeTensor, "toJSON", function () {
+  return hasElements(this) ? jsonOf(plainOf(this)) : this.toString();
+});
 writeAs(RaggedArray, (x) => `RaggedArray(${x.flatValues.dtype}) ${plainText(x.toList())}`);
 writeAs(SparseArray, (x) => `SparseArray(${x.values.dtype}) ${plainText(plainOf(x))}`);
 for (const shown of [RaggedArray, SparseArray]) {
-  define<object>(shown, "toString", function () {
-    return `${this}`;
-  });
-}
-nameAs(SymbolicTensor, (x) => x.toString());
-nameAs(QuantizedTensor, (x) => x.toString());
-nameAs(Operation, operationText);
-nameAs(Graph, graphLine);
-nameAs(Session, ({ graph }) => `<tf.Session of ${graphLine(graph)}>`);
-for (const shown of [Graph, Session]) {
   define<object>(shown, "toString", function () {
     return `${this}`;
   });

@@ -1,12 +1,11 @@
 /** Gradients added up over several steps, of which the last one changes the variables. */
-import type { Tensor } from "../../engine/core/tensor.ts";
+import { graphServices, type Tensor } from "../../engine/core/tensor.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
 import { zerosLike } from "../../engine/ops/array/creation.ts";
 import { dense, IndexedSlices } from "../../engine/ops/array/indexed_slices.ts";
 import { asTensor } from "../../engine/ops/input.ts";
 import { add, mod, mul } from "../../engine/ops/pointwise/arithmetic.ts";
 import { equal } from "../../engine/ops/pointwise/compare.ts";
-import { cond } from "../../engine/runtime/control/cond.ts";
 import type { Variable } from "../../engine/runtime/variables/variable.ts";
 import { after, type StepOperation } from "./step_graph.ts";
 
@@ -51,7 +50,7 @@ export function clearSums(
   return sums.map((sum) => after(done, () => sum.assign(zerosLike(sum))?.operation ?? null));
 }
 
-/** Adds an operation that makes an update in the last of `period` steps; `done` counts those before. */
+/** Adds an operation to the graph that makes an update in the last of `period` steps; `done` counts those before. */
 export function inLastStep(
   done: Variable,
   period: number,
@@ -59,6 +58,7 @@ export function inLastStep(
 ): StepOperation {
   const isLast = equal(mod(add(done.readValue(), 1), period), 0);
   const none = (): Tensor => asTensor(zerosLike(done));
+  const { cond } = graphServices("count the steps of a gradient in a graph");
   const taken = cond(isLast, () => {
     update();
     return none();

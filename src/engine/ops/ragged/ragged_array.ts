@@ -1,4 +1,4 @@
-/** Ragged tensors on the host. */
+/** Ragged and sparse tensors on the host. */
 import { wantList, wantMade } from "../../core/arguments.ts";
 import type { NdArray, Nested } from "../../core/nd_array.ts";
 
@@ -27,6 +27,29 @@ export class RaggedArray {
       this.flatValues.toArray() as readonly Nested[],
       this.nestedRowSplits.map((s) => s.toArray() as number[]),
     );
+  }
+}
+
+/**
+ * A sparse tensor's three arrays on the host: an element of `asNumpyIterator()`. Follows TensorFlow
+ * `SparseTensorValue`.
+ */
+export class SparseArray {
+  /** Index of each element, of shape `[elements, rank]`. */
+  readonly indices: NdArray;
+  /** The elements. */
+  readonly values: NdArray;
+  /** Shape of the dense tensor. */
+  readonly denseShape: NdArray;
+
+  /** Keeps the arrays. */
+  constructor(indices: NdArray, values: NdArray, denseShape: NdArray) {
+    for (const [arg, array] of Object.entries({ indices, values, denseShape })) {
+      wantMade(array, "toArray", { arg, fn: "new SparseArray()", wanted: "an NdArray" });
+    }
+    this.indices = indices;
+    this.values = values;
+    this.denseShape = denseShape;
   }
 }
 

@@ -7,7 +7,8 @@ import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { cast } from "../array/cast.ts";
 import { castInput, intVector } from "../input.ts";
-import { SparseArray, SparseTensor } from "./sparse_tensor.ts";
+import { SparseArray } from "./ragged_array.ts";
+import { SparseTensor } from "./sparse_tensor.ts";
 
 /** A sparse tensor, or its three arrays on the host. */
 export type SparseLike = SparseTensor | SparseArray;

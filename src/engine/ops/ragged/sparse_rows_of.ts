@@ -10,7 +10,8 @@ import { sub } from "../pointwise/arithmetic.ts";
 import { max } from "../reduce/reduce.ts";
 import type { RaggedTensor } from "./ragged_tensor.ts";
 import type { SparseLike } from "./sparse_input.ts";
-import { SparseArray, SparseTensor } from "./sparse_tensor.ts";
+import { SparseArray } from "./ragged_array.ts";
+import { SparseTensor } from "./sparse_tensor.ts";
 
 /** Returns rows as a sparse tensor, as wide as the longest of them. */
 export function sparseRows(x: SparseLike | RaggedTensor): SparseTensor {

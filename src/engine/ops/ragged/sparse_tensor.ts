@@ -1,5 +1,4 @@
 /** SparseTensor: the non-zero elements as indices, values and the dense shape. */
-import { wantMade } from "../../core/arguments.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { CompositeSpec, CompositeTensor, noRule, type RowPart } from "../../core/composite.ts";
 import { apply, compose, type OpInput } from "../../core/apply.ts";
@@ -19,6 +18,7 @@ import { sparseOfRows, sparseRows } from "../../kernels/host/composite_rows.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { callable, TensorSpec } from "../../core/tensor_spec.ts";
 import { sparseToDense } from "../array/scatter.ts";
+import { SparseArray } from "./ragged_array.ts";
 import { checkedIndices } from "./sparse_check.ts";
 import { gather } from "../array/gather.ts";
 import { concat } from "../array/join.ts";
@@ -31,29 +31,6 @@ import { max } from "../reduce/reduce.ts";
 import { cumsum } from "../reduce/scan.ts";
 import { upperBound } from "../reduce/topk.ts";
 import { asTensor, castInput, shapeOfInput, toIndexInput, toInput, wantRank } from "../input.ts";
-
-/**
- * A sparse tensor's three arrays on the host: an element of `asNumpyIterator()`. Follows TensorFlow
- * `SparseTensorValue`.
- */
-export class SparseArray {
-  /** Index of each element, of shape `[elements, rank]`. */
-  readonly indices: NdArray;
-  /** The elements. */
-  readonly values: NdArray;
-  /** Shape of the dense tensor. */
-  readonly denseShape: NdArray;
-
-  /** Keeps the arrays. */
-  constructor(indices: NdArray, values: NdArray, denseShape: NdArray) {
-    for (const [arg, array] of Object.entries({ indices, values, denseShape })) {
-      wantMade(array, "toArray", { arg, fn: "new SparseArray()", wanted: "an NdArray" });
-    }
-    this.indices = indices;
-    this.values = values;
-    this.denseShape = denseShape;
-  }
-}
 
 /** Class part of {@linkcode SparseTensorSpec}; make one by calling `SparseTensorSpec(shape, dtype)` or with `new`. */
 export class SparseTensorSpecClass extends CompositeSpec {

@@ -15,7 +15,7 @@ import { withValues } from "../../core/arrays/format.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import type { Rank } from "../../core/ranks.ts";
 import { isConcrete, type PartialShape, shapeText, shapeTuple } from "../../core/shape.ts";
-import { Tensor, type TensorLike, variables, wholeLibrary } from "../../core/tensor.ts";
+import { graphServices, Tensor, type TensorLike, variables } from "../../core/tensor.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
 import {
@@ -283,7 +283,7 @@ export function valueOf(initialValue: TensorLike, dtype: DType | undefined): Eag
     const input = initialInput(initialValue, dtype);
     if (input instanceof EagerTensor) return input.alias();
     const literal = input instanceof Tensor
-      ? wholeLibrary.to("initialise a variable").evaluateNow(input, "initialise a variable")
+      ? graphServices("initialise a variable").evaluateNow(input, "initialise a variable")
       : input;
     return literal instanceof NdArray
       ? constantTensor(literal, scopeDevice())
