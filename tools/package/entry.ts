@@ -70,12 +70,16 @@ export interface Source {
   readonly reached: ReadonlySet<string>;
 }
 
+/** Ops that code of values looks up for graphs alone. */
+const IN_GRAPHS = ["PrintV2", "StringFormat"];
+
 /** The modules of values in which something is found without an import: what others are given, and ops looked up by a name. */
 export function foundByValues(modules: readonly Source[]): string[] {
   const found = new Set(modules.filter(({ text }) => /^\w+\.provide\(/m.test(text)));
   const definers = modules.filter(({ text }) => /\bdefine[A-Z]\w*\(/.test(text));
   for (const { text, reached } of modules) {
     for (const [, op] of text.matchAll(/\blookupOp\("(\w+)"\)/g)) {
+      if (IN_GRAPHS.includes(op!)) continue;
       const named = new RegExp(`(?:\\bname: |(?<!\\blookupOp)\\(\\s*)"${op}"`);
       for (const definer of definers) {
         if (!reached.has(definer.place) && named.test(definer.text)) found.add(definer);
