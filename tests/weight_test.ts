@@ -20,10 +20,10 @@ const PAGE: Readonly<Record<string, Limits>> = {
   add: { first: 45, whole: 89, loads: ["vectors"] },
   mlp: { first: 92, whole: 134, loads: ["vectors"] },
   mlp_webgpu: { first: 92, whole: 155, loads: ["adapter", "webgpu_device"] },
-  ort: { first: 265, whole: 308, loads: ["vectors"] },
-  ort_webgpu: { first: 265, whole: 363, loads: ["adapter", "webgpu_device", "window_kernels"] },
+  ort: { first: 266, whole: 309, loads: ["vectors"] },
+  ort_webgpu: { first: 266, whole: 364, loads: ["adapter", "webgpu_device", "window_kernels"] },
   all: {
-    first: 130,
+    first: 131,
     whole: 209,
     loads: ["images", "selections", "spectra", "vectors", "windows"],
   },
