@@ -17,7 +17,7 @@ export interface Mode {
   readonly name: string;
   /** With which mode it is compared. */
   readonly like: "eager" | "gradient";
-  /** What it is compared with in place of that mode's results. */
+  /** Results that replace those of that mode in the comparison. */
   readonly want?: (program: Program, relative?: number) => Promise<Results>;
   /** Times that it gives the results, if not once. */
   readonly times?: number;

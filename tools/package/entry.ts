@@ -6,7 +6,7 @@
  * @module
  */
 
-/** What a page does that makes no graphs, of which nobody takes a name. */
+/** Modules of a page without graphs that are imported for their effects. */
 const EFFECTS = ["src/engine/runtime/install_values.js", "src/library/display/inspect.js"];
 
 /** An import of the entry: `* as name` or a list of names in braces. */

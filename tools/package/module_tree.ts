@@ -136,8 +136,8 @@ function valuesOf(outputs: Outputs): Source[] {
 }
 
 /**
- * What a page loads later of graphs lies among what it begins with, since names of the entry lead there too. Imported at once, it is
- * left out where no name asks for it.
+ * Turns the dynamic import of readers of GraphModels into a static one. esbuild loads at once whatever a dynamic chunk shares with names of
+ * the entry, and leaves out static imports that no name needs.
  */
 function atOnce(text: string): string {
   const later = /^ *const \{ (\w+) \} = await import\("(.*\/graph_model\.js)"\);\n/m;

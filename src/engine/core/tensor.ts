@@ -107,11 +107,11 @@ export interface WholeLibrary {
   evaluate(fetch: Tensor | GraphNode, feeds?: EvalFeeds, session?: SessionLike): Promise<unknown>;
   /** Makes a tensor of a GPU buffer. */
   tensorOfGpuData(data: GpuData, shape: readonly number[], dtype: DType): Tensor;
-  /** What is done with symbolic tensors, where something that makes them is loaded. */
+  /** The services of graphs, where a module that makes graphs is loaded. */
   graphs?: GraphServices;
 }
 
-/** What parts below do with symbolic tensors by those above. */
+/** Operations on symbolic tensors that lower parts ask of the runtime. */
 export interface GraphServices {
   /** Returns the value while the graph is being built. Throws `ValueError` where it is unknown, naming its use. */
   evaluateNow(t: Tensor, what: string): Tensor | NdArray;

@@ -59,7 +59,7 @@ export class RaggedTensor extends CompositeTensor {
   private constructor(values: RaggedValues, rowSplits: Tensor) {
     super();
     this.values = values;
-    wantMade(values, "staticShape", {
+    wantMade(values, "dtype", {
       arg: "values",
       fn: "new RaggedTensor()",
       wanted: "a tensor; RaggedTensor.fromRowSplits() and its kin make these",

@@ -55,8 +55,8 @@ function parameters(all: readonly [name: string, x: TensorLike][], fn: string): 
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * const x = tf.random.poisson([2000], [4, 100]);
- * console.log(x.shape, (await tf.mean(x, 0).data()).map((v) => Math.round(Number(v)))); // [2000, 2] Float32Array(2) [4, 100]
+ * const x = tf.random.poisson([2000], [4, 9]);
+ * console.log(x.shape, (await tf.mean(x, 0).data()).map((v) => Math.round(Number(v)))); // [2000, 2] Float32Array(2) [4, 9]
  * ```
  */
 export function poisson(

@@ -124,7 +124,7 @@ export class TensorArray {
     options: Pick<TensorArrayOptions, "dynamicSize"> = {},
   ): TensorArray {
     wantMade(flow, "dtype", { arg: "flow", fn: "TensorArray.fromFlow", wanted: "a tensor" });
-    const list = new TensorArray(flow.dtype, 0, options);
+    const list = new TensorArray(flow.dtype, 0, { dynamicSize: options?.dynamicSize ?? false });
     list.#rows = null;
     list.#flow = flow;
     return list;
