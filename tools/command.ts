@@ -36,13 +36,13 @@ export function run(
   return start(program, args, options, "inherit");
 }
 
-/** Runs a program and returns what it wrote. */
+/** Runs a program and returns what it wrote, without colors: tests compare its lines. */
 export function capture(
   program: string,
   args: readonly string[],
   options: CommandOptions = {},
 ): Promise<CommandResult> {
-  return start(program, args, options, "piped");
+  return start(program, args, { ...options, env: { NO_COLOR: "1", ...options.env } }, "piped");
 }
 
 async function start(
