@@ -97,7 +97,7 @@ const ROWS_OF_IDS: readonly Template[] = [
     2,
   ],
   ...["sampledSoftmaxLoss", "nceLoss"].map((fn): Template => [
-    "x:matrix y=x",
+    "x:matrixRows y=x",
     `tf.nn.${fn}({ weights: $x, biases: tf.sum($x, 1), inputs: $y, labels: tf.reshape(tf.range(0, #rows(x), 1, "int32"), [-1, 1]), sampledValues: [tf.constant([0, #rows(x) - 1], "int32"), tf.fill([#rows(x), 1], 0.5), [0.5, 1.5]], removeAccidentalHits: #bool })`,
     2,
   ]),

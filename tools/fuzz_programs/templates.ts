@@ -46,6 +46,7 @@ export const CLASSES: Readonly<Record<string, (v: ValueType) => boolean>> = {
   attended: ({ dtype, shape }) => isFloat(dtype) && shape.length >= 3 && shape.length <= 4,
   image: ({ dtype, shape }) => isFloat(dtype) && shape.length === 4 && shape[3] === 2,
   matrix: ({ dtype, shape }) => isFloat(dtype) && shape.length === 2,
+  matrixRows: ({ dtype, shape }) => isFloat(dtype) && shape.length === 2 && shape[0]! > 0,
   rows: ({ dtype, shape }) => isFloat(dtype) && shape.length > 0 && shape[0]! > 0,
   vector: ({ dtype, shape }) => isFloat(dtype) && shape.length === 1,
 };
@@ -69,6 +70,7 @@ export const VARIABLE_CLASSES: ReadonlySet<string | null> = new Set(["variable",
 export const NEW_SHAPE: Readonly<Record<string, readonly number[]>> = {
   matrices: [2, 3],
   matrix: [3, 4],
+  matrixRows: [3, 4],
   attended: [2, 3, 4],
   image: [1, 3, 4, 2],
   rows: [3, 2],
