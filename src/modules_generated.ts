@@ -680,7 +680,7 @@ import "./engine/script/run_numpy_style.ts";
 import "./engine/batching/differing.ts";
 import "./engine/batching/rules_common.ts";
 import "./engine/batching/rules_arrays.ts";
-import "./engine/batching/total.ts";
+import "./engine/batching/hazards.ts";
 import "./engine/batching/rules_control.ts";
 import "./engine/batching/rules_draws.ts";
 import "./engine/batching/rules_images.ts";
