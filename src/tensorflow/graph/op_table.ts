@@ -41,15 +41,7 @@ import {
   type RuleEntry,
   same,
 } from "./rule.ts";
-import {
-  concatOffsets,
-  inBlocks,
-  pass,
-  reverse,
-  reverseSequence,
-  stitched,
-  truth,
-} from "./rules/arrays.ts";
+import { inBlocks, pass, reverse, reverseSequence, stitched, truth } from "./rules/arrays.ts";
 import { binomialOfState, ofState, shuffled, truncatedBetween } from "./rules/draws.ts";
 import { functionGradient, oneOf } from "./rules/functions.ts";
 import { groupedConv, groupsOf } from "./rules/grouped_conv.ts";
@@ -129,7 +121,6 @@ const TABLE: Record<string, OpEntry> = {
     0,
   ),
   Concat: rule(({ inputs: [axis, ...values] }) => [put1("ConcatV2", [...values, axis])], 2),
-  ConcatOffset: rule(concatOffsets, 2),
   Gather: rule(({ inputs: [x, indices] }) => [gather(x, indices)], 2),
   Reverse: rule(reverse, 2),
   ReverseSequence: rule(reverseSequence, 2),
