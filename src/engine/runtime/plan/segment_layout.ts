@@ -15,6 +15,7 @@ import {
 import type { Launch, LaunchRequest } from "../eager/launch.ts";
 import { specOf } from "../eager/launch_cache.ts";
 import type { Plan, PlanStep } from "./plan.ts";
+import { ShapeValues } from "./shape_values.ts";
 import { CONSTANT, type FormedInput, type Slots } from "./slots.ts";
 import type { Layout, Load, Output, Owner, Store, Value, VariableForm, Work } from "./layout.ts";
 import { launchOf } from "./step_launches.ts";
@@ -51,7 +52,7 @@ export function layOut(
   const registers = new Registers(given, context);
   let length = 0;
   while (length < steps.length && registers.add(steps[length])) length++;
-  return registers.finish(steps.slice(0, registers.isIdle ? 0 : length));
+  return registers.finish(steps.slice(0, length));
 }
 
 /** The op that an update of a variable computes. */
@@ -85,6 +86,12 @@ class Registers {
   readonly #assigned = new Set<VariableState>();
   /** Transposed values of variables, by register. */
   readonly #turned = new Map<number, Turned>();
+  /** Values that follow from shapes. */
+  readonly #shaped: ShapeValues;
+  /** Slots of such values that the host alone has: of steps that are another device's, or have no kernel. */
+  readonly #hosted = new Set<number>();
+  /** Names of the uploaded ones. */
+  readonly #uploads: string[] = [];
   /** Next register that is no slot's. */
   #next: number;
 
@@ -93,17 +100,29 @@ class Registers {
     this.#context = context;
     this.#next = context.plan.slots;
     for (const { slot, value } of given) this.#specs[slot] = specOf(value);
-  }
-
-  /** True where it has no kernel: views alone are not worth preparing. */
-  get isIdle(): boolean {
-    return this.#work.length === 0;
+    this.#shaped = new ShapeValues(this.#specs, (slot) => this.#constant(slot));
   }
 
   /** Adds a step; false if it must run by itself. */
   add(step: PlanStep): boolean {
     const state = variableOf(step, this.#context.plan, this.#context.slots);
     if (state !== undefined) return this.#addVariable(step, state);
+    const isShaped = this.#shaped.add(step), isHere = step.device === this.#context.device;
+    return isHere && this.#addOp(step) || isShaped && this.#addHosted(step);
+  }
+
+  /** Adds a step whose results the host computes for this layout; false if they are not small. */
+  #addHosted(step: PlanStep): boolean {
+    const { outputs } = step, values = outputs.map((slot) => this.#shaped.value(slot));
+    if (!values.every((v) => v !== null) || !keepsPromise(step, values)) return false;
+    outputs.forEach((slot, i) => {
+      this.#specs[slot] = specOf(values[i]);
+      this.#hosted.add(slot);
+    });
+    return true;
+  }
+
+  #addOp(step: PlanStep): boolean {
     const { node, inputs, outputs } = step;
     const launch = this.#prepare(step);
     if (
@@ -111,7 +130,7 @@ class Registers {
       !launch.outputs.every(isConcreteSpec) || !keepsPromise(step, launch.outputs)
     ) return false;
     if (node.def.meaning.kind === "view" && inputs.length > 0) {
-      if (this.#isConstant(inputs[0])) return false;
+      if (this.#isConstant(inputs[0]) || this.#hosted.has(inputs[0])) return false;
       this.#sources.set(outputs[0], this.#register(inputs[0]));
     } else if (!this.#addWork(step, launch, { from: inputs, to: outputs })) return false;
     outputs.forEach((slot, i) => this.#specs[slot] = launch.outputs[i]);
@@ -202,6 +221,7 @@ class Registers {
     this.#specs[inputs[0]] = HANDLE;
     if (def === AssignVariableOp) {
       const spec = this.#specs[inputs[1]];
+      if (this.#hosted.has(inputs[1])) return false;
       if (!state.takes(spec.dtype, spec.shape)) return false;
       this.#assign(state, { register: this.#register(inputs[1]), spec });
       return true;
@@ -256,10 +276,13 @@ class Registers {
   }
 
   #prepare({ node, inputs, onHost }: PlanStep): Launch | null {
-    const { values } = this.#context.slots;
-    const arrays = inputs.map((s) => (this.#isConstant(s) ? values[s] as NdArray : undefined));
-    const specs = inputs.map((slot, i) => this.#specs[slot] ??= specOf(arrays[i]!));
-    const hosts = arrays.map((a, i) => (onHost[i] ? a : undefined));
+    const specs = inputs.map((slot) => this.#specs[slot] ??= specOf(this.#constant(slot)!));
+    const hosts: (NdArray | undefined)[] = [];
+    for (const [i, slot] of inputs.entries()) {
+      const host = onHost[i] ? this.#constant(slot) ?? this.#shaped.value(slot) : undefined;
+      if (host === null) return null;
+      hosts.push(host);
+    }
     return this.#tryPrepare(node.def, { specs, hosts, attrs: node.attrs });
   }
 
@@ -272,15 +295,31 @@ class Registers {
     }
   }
 
-  /** Uploads a constant to the device; true for everything else. */
+  /** Uploads what the layout knows to the device; false where it cannot be there. */
   #placeConstant(slot: number): boolean {
-    if (!this.#isConstant(slot)) return true;
     const { slots, device } = this.#context;
+    if (this.#hosted.has(slot)) return this.#upload(slot);
+    if (!this.#isConstant(slot)) return true;
     const t = slots.tensor(slot, device, true);
     if (!isEager(t) || t.storage.device !== device) return false;
     this.#buffers[slot] = t.storage.buffer;
     this.#specs[slot] = specOf(t);
     return true;
+  }
+
+  /** Uploads a value that only the host has; it stays as long as the layout. */
+  #upload(slot: number): boolean {
+    const { slots, device } = this.#context, value = this.#shaped.value(slot)!;
+    if (this.#buffers[slot] !== undefined) return true;
+    const kept = device.supports(value.dtype) ? slots.upload(value, device) : null;
+    if (kept === null) return false;
+    this.#uploads.push(kept.name);
+    this.#buffers[slot] = kept.t.storage.buffer;
+    return true;
+  }
+
+  #constant(slot: number): NdArray | undefined {
+    return this.#isConstant(slot) ? this.#context.slots.values[slot] as NdArray : undefined;
   }
 
   #isConstant(slot: number): boolean {
@@ -291,14 +330,22 @@ class Registers {
     return this.#sources.get(slot) ?? slot;
   }
 
-  /** Finds the last reader of each value, and completes the layout. */
+  /** Removes the kernels whose results the layout knows and no other kernel reads. */
+  #dropKnown(leaving: ReadonlySet<number>): void {
+    const read = new Set(leaving), work = this.#work;
+    for (let i = work.length - 1; i >= 0; i--) {
+      const { from, to } = work[i];
+      if (to.every((r) => this.#shaped.has(r) && !read.has(r))) work.splice(i, 1);
+      else for (const r of from) read.add(r);
+    }
+  }
+
+  /** Finds the last reader of each value, and completes the layout: an empty one where only views would be left. */
   finish(steps: readonly PlanStep[]): Layout {
     const { plan, device } = this.#context;
     const work = this.#work, loads = this.#loads, specs = this.#specs, buffers = this.#buffers;
     const reads = new Map<number, number>();
     for (const { inputs } of steps) for (const s of inputs) reads.set(s, (reads.get(s) ?? 0) + 1);
-    const lastAt = new Map<number, Work>();
-    for (const w of work) for (const r of w.from) lastAt.set(r, w);
     const kept = steps.flatMap((s) => s.outputs)
       .filter((slot) => plan.uses[slot] !== (reads.get(slot) ?? 0));
     const assigned = steps.length === 0 ? [] : [...this.#assigned];
@@ -306,6 +353,10 @@ class Registers {
       ...kept.map((slot) => this.#register(slot)),
       ...assigned.map((state) => this.#values.get(state)!.register),
     ]);
+    this.#dropKnown(leaving);
+    if (work.length === 0 && steps.length > 0) return this.finish([]);
+    const lastAt = new Map<number, Work>();
+    for (const w of work) for (const r of w.from) lastAt.set(r, w);
 
     this.#settleTurned(leaving);
     const later = readsLater(plan, steps);
@@ -338,7 +389,12 @@ class Registers {
     }
 
     const made: number[] = [];
-    const outputs = kept.map((slot): Output => ({
+    const arrays = kept.filter((slot) => this.#hosted.has(slot)).map((slot) => ({
+      slot,
+      value: this.#shaped.value(slot)!,
+      uses: reads.get(slot) ?? 0,
+    }));
+    const outputs = kept.filter((slot) => !this.#hosted.has(slot)).map((slot): Output => ({
       slot,
       spec: specs[slot],
       uses: reads.get(slot) ?? 0,
@@ -355,8 +411,9 @@ class Registers {
       for (let next = moved.get(slot); next !== undefined; next = moved.get(next)) register = next;
       return isTaken && !made.includes(register) ? [i] : [];
     });
-    const { length } = steps, all = { inputs, loads, work, made, spent, outputs, stores, used };
-    return { device, length, ...all, specs, buffers };
+    const { length } = steps;
+    const all = { inputs, loads, work, made, spent, outputs, arrays, stores, used };
+    return { device, length, ...all, specs, buffers, uploads: this.#uploads };
   }
 
   /** Returns the owner of a register's memory; a new value is added to `made`. */
