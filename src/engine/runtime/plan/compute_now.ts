@@ -1,4 +1,4 @@
-/** Computes a node by itself, on the CPU, for whoever makes or lays out a plan. */
+/** Computes a node by itself, on the CPU, while a plan is made or laid out. */
 import { expandFusion } from "../../ops/fused/fused.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import type { IrNode } from "../../graph/ir.ts";

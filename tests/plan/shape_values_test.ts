@@ -14,7 +14,7 @@ const dims = (...list: (tf.Tensor | number)[]): tf.Tensor =>
 
 type Body = (x: tf.Tensor) => tf.Tensor;
 
-/** What is computed of a matrix of unknown extents, as one segment. */
+/** Programs of a matrix of unknown extents, each one segment. */
 const BODIES: Readonly<Record<string, Body>> = {
   "a reshape": (x) => tf.reshape(tf.cumsum(x), dims(extent(x, 1), extent(x, 0))),
   "a reshape of a result": (x) => {
