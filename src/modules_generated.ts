@@ -813,6 +813,7 @@ import "./engine/autodiff/custom_grad.ts";
 import "./engine/autodiff/grad_pass_through.ts";
 import "./engine/autodiff/own_gradients.ts";
 import "./engine/autodiff/tape_recording.ts";
+import "./engine/autodiff/tape_scopes.ts";
 import "./engine/autodiff/tape.ts";
 import "./engine/autodiff/recompute.ts";
 import "./engine/autodiff/forward.ts";
