@@ -17,14 +17,14 @@ interface Limits {
 }
 
 const PAGE: Readonly<Record<string, Limits>> = {
-  add: { first: 45, whole: 89, loads: ["vectors"] },
-  mlp: { first: 92, whole: 134, loads: ["vectors"] },
-  mlp_webgpu: { first: 92, whole: 155, loads: ["adapter", "webgpu_device"] },
-  ort: { first: 266, whole: 309, loads: ["vectors"] },
-  ort_webgpu: { first: 266, whole: 364, loads: ["adapter", "webgpu_device", "window_kernels"] },
+  add: { first: 34, whole: 86, loads: ["vectors"] },
+  mlp: { first: 80, whole: 131, loads: ["vectors"] },
+  mlp_webgpu: { first: 80, whole: 145, loads: ["adapter", "webgpu_device"] },
+  ort: { first: 257, whole: 306, loads: ["vectors"] },
+  ort_webgpu: { first: 257, whole: 340, loads: ["adapter", "webgpu_device", "window_kernels"] },
   all: {
-    first: 131,
-    whole: 210,
+    first: 119,
+    whole: 206,
     loads: ["images", "selections", "spectra", "vectors", "windows"],
   },
 };

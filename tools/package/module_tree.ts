@@ -31,6 +31,21 @@ const WHOLE = `${TREE}/whole.js`;
 /** Names of the entry that can make graphs. */
 const GRAPHS = `${TREE}/graphs.js`;
 
+/**
+ * Imports the modules of every page. Modules that are loaded later import it: bundlers that make a file of the modules that have the
+ * same users, as esbuild does, then make one of these, and not twenty that compress worse.
+ */
+const BASE = `${TREE}/base.js`;
+
+/** Modules of every page, with all that they load: eager execution, loops over expressions, and the layouts that other loops share with kernels. */
+const OF_ALL_PAGES = [
+  "src/engine/runtime/install_eager.ts",
+  "src/engine/kernels/host/pointwise.ts",
+  "src/engine/devices/cpu/vectors.ts",
+];
+/** The folders of the devices: pages load kernels later, and only their own device's. */
+const DEVICES = placeOf("src/engine/devices/");
+
 /** The module that nothing makes graphs without, and the rooms that serve graphs alone. */
 const GRAPH = "src/engine/graph/graph.ts",
   OF_GRAPHS = /^src\/(engine\/(batching|graph)|tensorflow)\//;
@@ -77,6 +92,13 @@ export async function moduleTree(
   const found = keep(foundByValues(valuesOf(outputs)), { from: TREE, outputs });
   texts.set(entry, split.values + found);
   texts.set(GRAPHS, split.graphs);
+  const base = new Set(OF_ALL_PAGES.flatMap((module) => [...reached(placeOf(module), outputs)]));
+  const imports = [...base].filter((place) => !place.startsWith(DEVICES));
+  texts.set(BASE, imports.map((place) => `import "${pathFrom(TREE, place)}";\n`).join(""));
+  for (const place of loadedLater(outputs)) {
+    const path = "../".repeat(place.split("/").length - 2);
+    texts.set(place, `import "${path}base.js";\n${texts.get(place)}`);
+  }
   return [...texts].map(([place, text]) => [place, atOnce(text)]);
 }
 
@@ -135,6 +157,16 @@ function valuesOf(outputs: Outputs): Source[] {
     });
 }
 
+/** The modules that others load when they are asked for. */
+function loadedLater(outputs: Outputs): Set<string> {
+  return new Set(
+    Object.entries(outputs).flatMap(([place, { imports }]) =>
+      imports.filter(({ kind }) => kind === "dynamic-import")
+        .map(({ path }) => join(dirname(place), path))
+    ).filter((place) => place in outputs),
+  );
+}
+
 /**
  * Turns the dynamic import of readers of GraphModels into a static one. esbuild loads at once whatever a dynamic chunk shares with names of
  * the entry, and leaves out static imports that no name needs.
@@ -186,5 +218,5 @@ function importedBare(module: string): string[] {
 export function withSideEffects(modules: readonly string[], entries: readonly string[]): string[] {
   const imported = modules.filter((module) => module !== ALL_MODULES).flatMap(importedBare);
   const places = [...new Set([...entries, ...imported])].map(placeOf);
-  return ["./*.js", ...[...places, WHOLE].map((place) => `./${place}`)];
+  return ["./*.js", ...[...places, WHOLE, BASE].map((place) => `./${place}`)];
 }

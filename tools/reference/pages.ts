@@ -84,8 +84,7 @@ function partsOf(entry: ApiEntry, i: number): Part[] {
     }];
   }
   const [top, ...inner] = groups;
-  const spaces = inner.filter((g) => g.symbols.length > 0).map(namespacePart);
-  return [...byCategory(top!), ...spaces.sort((a, b) => (a.title < b.title ? -1 : 1))];
+  return [...byCategory(top!), ...inner.filter((g) => g.symbols.length > 0).map(namespacePart)];
 }
 
 function namespacePart({ name, doc, symbols }: ApiGroup): Part {

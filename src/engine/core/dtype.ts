@@ -293,7 +293,6 @@ export const DTYPE_GROUPS: Readonly<Record<string, readonly DType[]>> = {
   integer: INTEGER,
   real: [...FLOATING, ...INTEGER],
   numeric: [...FLOATING, ...INTEGER, ...COMPLEX],
-  additive: [...FLOATING, ...INTEGER, ...COMPLEX, "bool", "string"],
   index: ["int32", "int64"],
 };
 

@@ -2,8 +2,8 @@
 import type { PartialShape } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 import type { Graph } from "./graph.ts";
-import { addRead } from "./graph_variables.ts";
 import type { Operation, SymbolicTensor } from "./operation.ts";
+import { addRead } from "./variable_read.ts";
 
 /** A variable after an assignment. Follows TensorFlow's `_UnreadVariable`: its value is read only if it is used. */
 export class AssignedVariable extends Tensor {

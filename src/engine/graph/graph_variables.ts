@@ -4,9 +4,9 @@ import { lookupOp } from "../core/op.ts";
 import { withScope } from "../core/scope_context.ts";
 import { ValueError } from "../core/errors.ts";
 import type { Resource } from "../core/graph_node.ts";
-import type { Spec } from "../core/tensor_spec.ts";
 import type { Graph } from "./graph.ts";
 import type { Operation, SymbolicTensor } from "./operation.ts";
+import { addRead } from "./variable_read.ts";
 
 /** The place of a variable in its graph. */
 export interface VariableNode {
@@ -16,18 +16,6 @@ export interface VariableNode {
   readonly handle: SymbolicTensor;
   /** The operation that assigns its initial value, if any. */
   readonly initializer: Operation | null;
-}
-
-/** Adds a read of a variable outside the scopes of the calling code. */
-export function addRead(
-  handle: SymbolicTensor,
-  { dtype, shape }: Pick<Spec, "dtype" | "shape">,
-): SymbolicTensor {
-  const attrs = { dtype, _shape: shape };
-  return withScope(
-    { opName: null, device: null },
-    () => handle.graph.addOp(lookupOp("ReadVariableOp")!, [handle], attrs).outputs[0],
-  );
 }
 
 /** The nodes of a graph's variables. */

@@ -17,7 +17,7 @@ export class KernelTable<T extends Readonly<Record<MeaningKind, unknown>>> {
   }
 
   /** Returns the kernels of a kind; undefined if the device has none, or has not loaded them. */
-  get<K extends MeaningKind>(kind: K): Partial<T>[K] {
+  get<K extends keyof T>(kind: K): Partial<T>[K] {
     return this.#rows[kind];
   }
 

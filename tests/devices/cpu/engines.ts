@@ -5,7 +5,7 @@ import { DTYPES } from "../../../src/engine/core/dtype.ts";
 import type { NdArray } from "../../../src/engine/core/nd_array.ts";
 import { Engine } from "../../../src/engine/devices/cpu/engine.ts";
 import type { Pointer } from "../../../src/engine/devices/cpu/heap.ts";
-import { workerCount } from "../../../src/engine/devices/cpu/threads/thread_worker.ts";
+import { workerCount } from "../../../src/engine/devices/cpu/threads/worker_count.ts";
 import { probeFeatures, type WasmFeatures } from "../../../src/engine/devices/cpu/wasm/features.ts";
 
 const has = probeFeatures();

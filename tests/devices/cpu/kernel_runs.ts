@@ -8,7 +8,7 @@ import { sizeOf } from "../../../src/engine/core/shape.ts";
 import type { ConcreteSpec } from "../../../src/engine/core/tensor_spec.ts";
 import { Engine } from "../../../src/engine/devices/cpu/engine.ts";
 import type { Pointer } from "../../../src/engine/devices/cpu/heap.ts";
-import { prepareFast } from "../../../src/engine/devices/cpu/kernel_table.ts";
+import { prepareFast } from "../../../src/engine/devices/cpu/prepare.ts";
 import { DTYPES } from "../../../src/engine/core/dtype.ts";
 import { problemOf } from "../../../src/library/testing/run_op.ts";
 import { bytesOf, put, take } from "./engines.ts";

@@ -4,7 +4,7 @@ import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { InternalError } from "../../../src/engine/core/errors.ts";
 import { NdArray } from "../../../src/engine/core/nd_array.ts";
 import { Engine, type WasmFunction } from "../../../src/engine/devices/cpu/engine.ts";
-import { prepareFast } from "../../../src/engine/devices/cpu/kernel_table.ts";
+import { prepareFast } from "../../../src/engine/devices/cpu/prepare.ts";
 import { i32 } from "../../../src/engine/devices/cpu/wasm/instructions.ts";
 import { probeFeatures } from "../../../src/engine/devices/cpu/wasm/features.ts";
 import { randomSource, threadedEngine } from "./engines.ts";

@@ -62,6 +62,29 @@ Deno.test("every instruction of every table makes a valid module", () => {
   assert(count > 180, `only ${count} instructions`);
 });
 
+Deno.test("features are probed as modules with these instructions are taken", () => {
+  const taken = (shared: boolean, make: () => Value): boolean => {
+    const m = new ModuleBuilder({ shared, maximum: 1 });
+    m.function("run", [], null, (f) => f.store(0, make()));
+    return WebAssembly.validate(m.finish());
+  };
+  const { simd, relaxed, shared } = probeFeatures();
+  assertEquals({ simd, relaxed, shared }, {
+    simd: taken(false, () => f32x4.add(f32x4.load(0), 1)),
+    relaxed: taken(false, () => f32x4.relaxedMadd(f32x4.load(0), f32x4.load(16), 1)),
+    shared: taken(true, () => f32x4.const(0)),
+  });
+  const { validate } = WebAssembly, asked: string[] = [];
+  WebAssembly.validate = (bytes) => asked.push(new Uint8Array(bytes as ArrayBuffer).join()) < 0;
+  try {
+    const none = probeFeatures();
+    assertEquals([none.simd, none.relaxed, none.shared], [false, false, false]);
+  } finally {
+    WebAssembly.validate = validate;
+  }
+  assertEquals(asked.length, 2, "without vectors no memory is asked for");
+});
+
 type Instruction = (...args: unknown[]) => Value;
 
 /** Applies an instruction to constants of the types that make it valid. */

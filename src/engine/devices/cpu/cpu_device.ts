@@ -28,11 +28,11 @@ import type { Meaning } from "../../core/meaning.ts";
 import type { CpuKernel, OpDef, Problem } from "../../core/op.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { type ConcreteSpec, isConcreteSpec, problemText } from "../../core/tensor_spec.ts";
-import { CompileRefused, Engine } from "./engine.ts";
-import type { FastRun } from "./fast.ts";
-import { byteLength, fastPrepared } from "./fast_prepared.ts";
+import { byteLength } from "./byte_length.ts";
+import type { Engine } from "./engine.ts";
 import type { Heap, Pointer } from "./heap.ts";
-import { cpuKernels, prepareFast } from "./kernel_table.ts";
+import { cpuKernels } from "./kernel_table.ts";
+import { type CpuMemory, makeMemory } from "./memory.ts";
 
 /** Dtypes whose tensors are blocks of the heap. */
 const IN_HEAP: ReadonlySet<DType> = new Set(
@@ -60,25 +60,34 @@ export class CpuDevice implements Device {
   readonly #onMissing: (meaning: Meaning) => void;
   /** Bytes of blocks whose values are shorter. */
   readonly #longer = new Map<Pointer, number>();
-  #engine: Engine | null | undefined;
+  #memory: CpuMemory | null | undefined;
+  #engine: Engine | null;
 
   /**
-   * Makes its own engine at first use, unless one is given; `null` keeps everything in JavaScript. `onMissing` is called where an op
-   * has to run in loops as its kernels have not been loaded.
+   * Makes its own memory at first use, and an engine in it with the first kernels, unless one is given; `null` keeps everything in
+   * JavaScript. `onMissing` is called where an op has to run in loops as its kernels have not been loaded.
    */
   constructor(engine?: Engine | null, onMissing: (meaning: Meaning) => void = () => {}) {
-    this.#engine = engine;
+    this.#memory = engine;
+    this.#engine = engine ?? null;
     this.#onMissing = onMissing;
   }
 
-  /** Memory and compiled kernels; null where the environment has no WebAssembly. */
+  /** Compiled kernels in the memory; null before kernels are there, and where the environment has no WebAssembly. */
   get engine(): Engine | null {
-    return this.#engine === undefined ? this.#engine = makeEngine() : this.#engine;
+    if (this.#engine !== null || this.#own === null) return this.#engine;
+    return this.#engine = cpuKernels.get("code")?.engine(this.#own) ?? null;
+  }
+
+  /** The memory; null where the environment has no WebAssembly. */
+  get #own(): CpuMemory | null {
+    return this.#memory === undefined ? this.#memory = makeMemory() : this.#memory;
   }
 
   get description(): string {
-    if (this.engine === null) return "JavaScript";
-    const { simd, relaxed, shared } = this.engine.features;
+    const memory = this.engine ?? this.#own;
+    if (memory === null) return "JavaScript";
+    const { simd, relaxed, shared } = memory.features;
     const has = [
       simd ? "SIMD" : "no SIMD",
       ...(relaxed ? ["fused multiply-add"] : []),
@@ -110,9 +119,8 @@ export class CpuDevice implements Device {
     // The op's own loops do not apply a fusion.
     const cpu = fusionOf(problem.attrs) ? undefined : def.cpu;
     if (!problem.outputs.every(isConcreteSpec)) return cpu ? this.#dynamic(cpu, problem) : null;
-    const { engine } = this;
-    const fast = engine && this.#fast(engine, def, problem);
-    if (fast) return fastPrepared(engine.heap, fast, problem);
+    const fast = this.#fast(def, problem);
+    if (fast) return fast;
     if (!cpu) return null;
     const { meaning } = def, start = meaning.kind === "scatter" ? meaning.inputs.start : undefined;
     return {
@@ -128,19 +136,16 @@ export class CpuDevice implements Device {
     };
   }
 
-  /** Returns the vector kernel, or null where there is none or its module may not be compiled. */
-  #fast(engine: Engine, def: OpDef, problem: Problem): FastRun | null {
+  /** Returns the vector kernel, or null where there is none. */
+  #fast(def: OpDef, problem: Problem): PreparedKernel | null {
+    if (this.#own === null) return null;
     const { inputs, outputs, hosts } = problem;
     if (!outputs.every(inHeap) || !inputs.every((s, i) => hosts[i] !== undefined || inHeap(s))) {
       return null;
     }
     if (cpuKernels.lacks(def.meaning.kind)) this.#onMissing(def.meaning);
-    try {
-      return prepareFast(engine, def, problem);
-    } catch (e) {
-      if (e instanceof CompileRefused) return null;
-      throw e;
-    }
+    const { engine } = this;
+    return engine && (cpuKernels.get("code")?.prepare(engine, def, problem) ?? null);
   }
 
   #runLoops(
@@ -196,22 +201,22 @@ export class CpuDevice implements Device {
     if (typeof buffer !== "number") {
       return new NdArray(spec.dtype, spec.shape, firstOf(buffer as HostData, spec));
     }
-    const { memory } = this.engine!.heap;
+    const { memory } = this.#own!.heap;
     const data = new (DTYPES[spec.dtype].array!)(memory.buffer, buffer, lengthOf(spec));
     return new NdArray(spec.dtype, spec.shape, data);
   }
 
   #make(spec: ConcreteSpec): DeviceBuffer {
-    const { engine } = this;
-    if (engine === null || !inHeap(spec)) return makeData(spec.dtype, sizeOf(spec.shape));
-    const bytes = byteLength(spec);
-    const pointer = engine.heap.alloc(bytes);
-    engine.zero(pointer, bytes);
+    const memory = this.#own;
+    if (memory === null || !inHeap(spec)) return makeData(spec.dtype, sizeOf(spec.shape));
+    const { heap } = memory, bytes = byteLength(spec), pointer = heap.alloc(bytes);
+    if (this.#engine !== null) this.#engine.zero(pointer, bytes);
+    else heap.u8.fill(0, pointer, pointer + bytes);
     return pointer;
   }
 
   upload(array: NdArray, dtype: DType = array.dtype): DeviceBuffer {
-    const heap = this.engine?.heap, spec = { dtype, shape: array.shape };
+    const heap = this.#own?.heap, spec = { dtype, shape: array.shape };
     if (!heap || !inHeap(spec) || !isAssignable(array.dtype, dtype)) {
       const cast = castArray(array, dtype);
       return cast === array ? array.data.slice() : this.upload(cast);
@@ -243,7 +248,7 @@ export class CpuDevice implements Device {
     if (typeof buffer !== "number") {
       return (buffer as HostData).slice(0, lengthOf(spec)) as HostData;
     }
-    const size = sizeOf(spec.shape), { heap } = this.engine!;
+    const size = sizeOf(spec.shape), { heap } = this.#own!;
     if (size === 1 && isViewed(spec.dtype)) {
       const data = makeData(spec.dtype, 1) as TypedArray;
       data[0] = getOne(heap, spec.dtype, buffer);
@@ -262,7 +267,7 @@ export class CpuDevice implements Device {
 
   hostElements(buffer: DeviceBuffer, spec: ConcreteSpec): HostElements {
     if (typeof buffer !== "number") return { data: buffer as HostData, from: 0 };
-    const { heap } = this.engine!;
+    const { heap } = this.#own!;
     switch (spec.dtype) {
       case "float32":
         return { data: heap.f32, from: buffer >>> 2 };
@@ -283,7 +288,7 @@ export class CpuDevice implements Device {
     if (typeof buffer !== "number") return;
     const all = this.#longer.size > 0 ? this.#longer.get(buffer) : undefined;
     if (all !== undefined) this.#longer.delete(buffer);
-    this.engine!.heap.free(buffer, all ?? bytes);
+    this.#own!.heap.free(buffer, all ?? bytes);
   }
 
   shorten(buffer: DeviceBuffer, bytes: number): void {
@@ -291,19 +296,10 @@ export class CpuDevice implements Device {
   }
 
   memory(): { poolBytes: number; gpuBuffers: number } {
-    return { poolBytes: this.#engine?.heap.poolBytes ?? 0, gpuBuffers: 0 };
+    return { poolBytes: this.#memory?.heap.poolBytes ?? 0, gpuBuffers: 0 };
   }
   check(): void {}
   destroy(): void {}
-}
-
-/** Makes an engine, or returns null without WebAssembly or memory. */
-function makeEngine(): Engine | null {
-  try {
-    return new Engine();
-  } catch {
-    return null;
-  }
 }
 
 /** Number of entries in a host array. */

@@ -1,6 +1,7 @@
 /** The kernels of decompositions of matrices. */
-import type { CpuKernels } from "./kernel_table.ts";
+import type { KernelsOf } from "./kernel_table.ts";
+import { code } from "./prepare.ts";
 import { prepareElimination } from "./linalg/elimination.ts";
 
 /** By kind. */
-export const kernels: Pick<CpuKernels, "elimination"> = { "elimination": prepareElimination };
+export const kernels: KernelsOf<"elimination"> = { code, "elimination": prepareElimination };

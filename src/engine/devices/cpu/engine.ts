@@ -2,9 +2,9 @@
 import { RecentMap } from "../../core/collections/recent_map.ts";
 import { evenBlocks } from "./blocks.ts";
 import { Heap, type Pointer } from "./heap.ts";
-import { workerCount } from "./threads/thread_worker.ts";
+import { usefulFeatures } from "./memory.ts";
 import { Threads, type WasmCall, type WasmFunction } from "./threads/threads.ts";
-import { probeFeatures, type WasmFeatures } from "./wasm/features.ts";
+import type { WasmFeatures } from "./wasm/features.ts";
 import { ModuleBuilder } from "./wasm/module_builder.ts";
 import { Error } from "../../core/throwing/builtin_errors.ts";
 
@@ -33,15 +33,6 @@ const MOST_MODULES = 1024;
 /** Most numbers that kernels read from memory. */
 const MOST_NUMBERS = 1024;
 
-/**
- * Returns the features of the machine. Memory is shared only where there are threads: the engine accesses unshared
- * memory faster.
- */
-function usefulFeatures(): WasmFeatures {
-  const features = probeFeatures();
-  return { ...features, shared: features.shared && workerCount() > 0 };
-}
-
 /** Compiles kernels into one memory, each once as long as it is in use. */
 export class Engine {
   readonly features: WasmFeatures;
@@ -55,9 +46,13 @@ export class Engine {
   /** Less work than this, in floating point operations, is done by one thread. */
   worthSharing = 4e6;
 
-  /** `features` may restrict those of the machine. */
-  constructor(features: WasmFeatures = usefulFeatures(), limit?: number) {
-    this.heap = new Heap(features.shared, limit, features.fixed);
+  /** `features` may restrict those of the machine. Makes a heap of at most `limit` bytes, unless one is given. */
+  constructor(
+    features: WasmFeatures = usefulFeatures(),
+    limit?: number,
+    heap: Heap = new Heap(features.shared, limit, features.fixed),
+  ) {
+    this.heap = heap;
     this.heap.lastResort = () => this.#freeScratch();
     this.threads = new Threads(this.heap);
     this.features = {

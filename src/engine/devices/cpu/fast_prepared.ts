@@ -1,10 +1,9 @@
 /** Prepared kernels of vector code: they allocate their outputs, and are counted. */
 import type { LevelMatrix } from "../../core/arrays/level_matrix.ts";
 import { type DeviceBuffer, kernelTotal, type PreparedKernel } from "../../core/device.ts";
-import { DTYPES } from "../../core/dtype.ts";
 import type { Problem } from "../../core/op.ts";
-import { sizeOf } from "../../core/shape.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
+import { byteLength } from "./byte_length.ts";
 import type { FastRun } from "./fast.ts";
 import type { Heap, Pointer } from "./heap.ts";
 import { kernelError } from "./threads/kernel_error.ts";
@@ -67,9 +66,4 @@ function runFast(
     return (inputs) => run([heap.alloc(only)], inputs);
   }
   return (inputs) => run(heap.allocAll(bytes), inputs);
-}
-
-/** Bytes of a value's block. */
-export function byteLength(spec: ConcreteSpec): number {
-  return sizeOf(spec.shape) * DTYPES[spec.dtype].bytes;
 }

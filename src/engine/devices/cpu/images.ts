@@ -3,7 +3,8 @@ import type { FastPrepare } from "./fast.ts";
 import { prepareBilinear, prepareCrop, prepareNearest } from "./image/resize.ts";
 import { prepareRotation, prepareTransform } from "./image/warp.ts";
 import type { MeaningOf } from "../../core/meaning.ts";
-import type { CpuKernels } from "./kernel_table.ts";
+import type { KernelsOf } from "./kernel_table.ts";
+import { code } from "./prepare.ts";
 
 const SAMPLES: Readonly<Record<MeaningOf<"sample">["how"], FastPrepare>> = {
   bilinear: prepareBilinear,
@@ -14,7 +15,8 @@ const SAMPLES: Readonly<Record<MeaningOf<"sample">["how"], FastPrepare>> = {
 };
 
 /** By kind. */
-export const kernels: Pick<CpuKernels, "sample"> = {
+export const kernels: KernelsOf<"sample"> = {
+  code,
   sample: (engine, problem, { how, gives }) =>
     gives === "result" ? SAMPLES[how](engine, problem) : null,
 };

@@ -1,10 +1,12 @@
 /** The kernels of products with rows of levels. */
 import { prepareSums } from "./gemm/epilogue.ts";
 import { prepareLevels } from "./gemm/levels.ts";
-import type { CpuKernels } from "./kernel_table.ts";
+import type { KernelsOf } from "./kernel_table.ts";
+import { code } from "./prepare.ts";
 
 /** By kind. */
-export const kernels: Pick<CpuKernels, "quantised product"> = {
+export const kernels: KernelsOf<"quantised product"> = {
+  code,
   "quantised product": (engine, problem, meaning) =>
     prepareSums(engine, problem, meaning, prepareLevels),
 };

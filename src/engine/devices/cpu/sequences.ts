@@ -1,7 +1,8 @@
 /** The kernels of attention, of its gradient, and of recurrent networks. */
 import type { SequenceKernel } from "../../core/meaning.ts";
 import type { FastPrepare } from "./fast.ts";
-import type { CpuKernels } from "./kernel_table.ts";
+import type { KernelsOf } from "./kernel_table.ts";
+import { code } from "./prepare.ts";
 import { prepareAttention } from "./rows/attention.ts";
 import { prepareAttentionGradient } from "./rows/attention_gradient.ts";
 import { prepareRecurrence } from "./rows/recurrence.ts";
@@ -13,6 +14,7 @@ const PREPARE: Readonly<Record<SequenceKernel, FastPrepare>> = {
 };
 
 /** By kind. */
-export const kernels: Pick<CpuKernels, "sequence"> = {
+export const kernels: KernelsOf<"sequence"> = {
+  code,
   "sequence": (engine, problem, { kernel }) => PREPARE[kernel](engine, problem),
 };

@@ -1,6 +1,7 @@
 /** The kernels of Fourier transforms. */
-import type { CpuKernels } from "./kernel_table.ts";
+import type { KernelsOf } from "./kernel_table.ts";
+import { code } from "./prepare.ts";
 import { prepareFourier } from "./spectral/fourier.ts";
 
 /** By kind. */
-export const kernels: Pick<CpuKernels, "fourier"> = { "fourier": prepareFourier };
+export const kernels: KernelsOf<"fourier"> = { code, "fourier": prepareFourier };

@@ -10,7 +10,8 @@ import type { Engine } from "./engine.ts";
 import type { FastPrepare, FastRun } from "./fast.ts";
 import { prepareSums } from "./gemm/epilogue.ts";
 import { prepareMatMul } from "./gemm/gemm.ts";
-import type { CpuKernels } from "./kernel_table.ts";
+import type { KernelsOf } from "./kernel_table.ts";
+import { code } from "./prepare.ts";
 import { preparePointwise } from "./pointwise/pointwise.ts";
 import { prepareMembers, prepareSum } from "./pointwise/pointwise_groups.ts";
 import { prepareMultinomial } from "./random/multinomial.ts";
@@ -42,8 +43,7 @@ function pointwise(engine: Engine, problem: Problem, exprs: readonly Expr[]): Fa
 }
 
 /** By kind. */
-export const kernels: Pick<
-  CpuKernels,
+export const kernels: KernelsOf<
   | "pointwise"
   | "update"
   | "copy"
@@ -58,6 +58,7 @@ export const kernels: Pick<
   | "row steps"
   | "product"
 > = {
+  code,
   "pointwise": (engine, problem, { exprs, sums }) =>
     sums
       ? prepareSum(engine, problem)

@@ -8,7 +8,8 @@ import {
   prepareDepthwiseInputGradient,
 } from "./depthwise/depthwise.ts";
 import { prepareSums, type SumsPrepare } from "./gemm/epilogue.ts";
-import type { CpuKernels } from "./kernel_table.ts";
+import type { KernelsOf } from "./kernel_table.ts";
+import { code } from "./prepare.ts";
 import { preparePool } from "./pool/pool.ts";
 import { prepareResponse, prepareWindowSum } from "./rows/window_sum.ts";
 
@@ -30,7 +31,8 @@ const CONVOLUTIONS: Readonly<
 };
 
 /** By kind. */
-export const kernels: Pick<CpuKernels, "window" | "convolution" | "neighbors"> = {
+export const kernels: KernelsOf<"window" | "convolution" | "neighbors"> = {
+  code,
   window: preparePool,
   convolution: (engine, problem, meaning) =>
     prepareSums(engine, problem, meaning, CONVOLUTIONS[meaning.of][meaning.gives]),

@@ -11,7 +11,6 @@ import type { Plan, PlanStep } from "./plan.ts";
 import type { RunValue } from "../run/run_value.ts";
 import { mayMove, Prepared, type Results } from "./prepared.ts";
 import { layOut, variableOf } from "./segment_layout.ts";
-import { followsShapes } from "./shape_values.ts";
 import { CONSTANT, memoryOf, type PlanMemory, type Slots } from "./slots.ts";
 import { isEager } from "../eager/tensor.ts";
 import type { VariableState } from "../variables/variable_state.ts";
@@ -40,39 +39,26 @@ export class Segment {
   readonly #memory: PlanMemory;
   readonly #prepared: Prepared[] = [];
 
-  /** The device of its kernels. */
-  get device(): Device {
-    return this.#device;
-  }
-
   /** Returns the longest segment that begins with this step; null if there is none. */
   static at(plan: Plan, start: number, slots: Slots): Segment | null {
     const variableAt = (step: PlanStep): VariableState | undefined => variableOf(step, plan, slots);
-    const shaped = new Set<number>(), made = new Set<number>();
-    const isKnown = (slot: number): boolean => plan.kinds[slot] === CONSTANT || shaped.has(slot);
+    const first = plan.steps[start], read = variableAt(first);
+    const device = read === undefined ? first.device : read.storage?.device;
+    if (device === undefined) return null;
+    const made = new Set<number>();
     const last = Math.min(plan.steps.length, start + MAX_STEPS);
-    let end = start, kernels = 0, device: Device | undefined;
+    let end = start, kernels = 0;
     for (; end < last; end++) {
       const step = plan.steps[end], state = variableAt(step);
-      if (state === undefined && followsShapes(step, isKnown)) {
-        // Whatever device it is for: the layout knows the result, or takes the kernel where it is the segment's.
-        for (const slot of step.outputs) shaped.add(slot);
-        kernels++;
-      } else if (state === undefined) {
-        if (!isPlain(step, isKnown) || step.device !== (device ?? step.device)) break;
-        device = step.device;
+      if (state === undefined) {
+        if (step.device !== device || !isPlain(plan, step)) break;
         kernels++;
       } else if (step.node.def === AssignVariableOp) {
         // A value from elsewhere stays where it is.
         if (!made.has(step.inputs[1])) break;
-      } else {
-        const at = state.storage?.device;
-        if (at === undefined || at !== (device ?? at)) break;
-        device = at;
-      }
+      } else if (state.storage?.device !== device) break;
       for (const slot of step.outputs) made.add(slot);
     }
-    device ??= plan.steps[start].device;
     return kernels === 0 ? null : new Segment(plan, plan.steps.slice(start, end), device);
   }
 
@@ -139,19 +125,16 @@ export class Segment {
     if (prepared.length < this.#steps.length) {
       this.#reads = readsOf(this.#steps.slice(0, prepared.length), this.#inputs);
     }
-    if (this.#prepared.length === MEMORY) this.#prepared.pop()!.letGo(slots);
+    if (this.#prepared.length === MEMORY) this.#prepared.pop();
     this.#prepared.unshift(prepared);
     return prepared.run(inputs, slots);
   }
 }
 
-/** True for a kernel without state or unknown host inputs, which depends on the specs alone. */
-function isPlain(
-  { node, inputs, onHost }: PlanStep,
-  isKnown: (slot: number) => boolean,
-): boolean {
+/** True for a kernel without host inputs or state, which depends on the specs alone. */
+function isPlain(plan: Plan, { node, inputs, onHost }: PlanStep): boolean {
   return !node.def.host && !node.def.stateful &&
-    inputs.every((slot, i) => !onHost[i] || isKnown(slot));
+    inputs.every((slot, i) => !onHost[i] || plan.kinds[slot] === CONSTANT);
 }
 
 /** Counts the reads of each of these slots by the steps. */

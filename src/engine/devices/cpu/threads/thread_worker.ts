@@ -3,9 +3,7 @@
  * else web workers from a Blob. The code of a worker is a text.
  */
 import { FUNCTIONS_PER_MODULE, LAYOUT, NOT_MADE, THREW } from "./thread_layout.ts";
-
-/** Most workers: more threads would wait for memory. */
-const MOST_WORKERS = 7;
+import { builtin } from "./worker_count.ts";
 
 interface NodeWorkers {
   readonly Worker: new (source: string, options: object) => {
@@ -14,22 +12,6 @@ interface NodeWorkers {
     terminate(): unknown;
   };
 }
-interface NodeProcess {
-  readonly getBuiltinModule?: (name: string) => unknown;
-}
-
-function builtin<T>(name: string): T | undefined {
-  const { process } = globalThis as { process?: NodeProcess };
-  return process?.getBuiltinModule?.(name) as T | undefined;
-}
-
-/** Returns the number of useful workers on this machine, besides the calling thread. */
-export function workerCount(): number {
-  const cores = globalThis.navigator?.hardwareConcurrency ??
-    builtin<{ availableParallelism?: () => number }>("node:os")?.availableParallelism?.() ?? 1;
-  return Math.max(0, Math.min(MOST_WORKERS, cores - 1));
-}
-
 export interface WorkerData {
   readonly memory: WebAssembly.Memory;
   /** Address of the control block. */

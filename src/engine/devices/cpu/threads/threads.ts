@@ -7,7 +7,8 @@ import type { Heap, Pointer } from "../heap.ts";
 import { ThreadGain } from "./thread_gain.ts";
 import { failedKernel, kernelError } from "./kernel_error.ts";
 import { FUNCTIONS_PER_MODULE, LAYOUT, NOT_MADE, THREW } from "./thread_layout.ts";
-import { type StartedWorker, startWorkers, workerCount } from "./thread_worker.ts";
+import { type StartedWorker, startWorkers } from "./thread_worker.ts";
+import { workerCount } from "./worker_count.ts";
 
 /** A compiled function: takes addresses and numbers. */
 export type WasmFunction = (...args: number[]) => number;
