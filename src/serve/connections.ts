@@ -1,32 +1,31 @@
-/** Requests of connections: one that sends very many at once waits for itself, and not others for it. */
+/** Requests of a connection: one that sends very many at once waits for itself, and not others for it. */
+import type { Turns } from "./turns.ts";
 
 /** Most requests of one connection that are answered at a time: as many as a batch has rows, where nothing else is said. */
 const MOST_AT_ONCE = 32;
 
-/** Requests of one connection. */
-interface Connection {
-  running: number;
+/** The requests of one connection that are not answered yet. */
+export class Pipeline {
+  readonly #turns: Turns;
+  #running = 0;
   /** Callbacks that begin the next ones. */
-  readonly waiting: (() => void)[];
-}
+  readonly #waiting: (() => void)[] = [];
 
-/** The connections that have requests. */
-export class Connections {
-  readonly #open = new Map<string, Connection>();
+  constructor(turns: Turns) {
+    this.#turns = turns;
+  }
 
-  /** Answers a request of the connection `key` when its turn has come. */
-  async answer(key: string, answer: () => Promise<Response>): Promise<Response> {
-    const connection = this.#open.get(key) ?? { running: 0, waiting: [] };
-    this.#open.set(key, connection);
-    if (connection.running < MOST_AT_ONCE) connection.running++;
-    else await new Promise<void>((resolve) => connection.waiting.push(resolve));
-    try {
-      return await answer();
-    } finally {
-      const next = connection.waiting.shift();
-      // The next one takes the place.
-      if (next !== undefined) next();
-      else if (--connection.running === 0) this.#open.delete(key);
-    }
+  /** Begins a request in a turn, once fewer than 32 are there that have begun and not {@linkcode ended}. */
+  begin(request: () => void, isAlone: boolean): void {
+    if (this.#running === MOST_AT_ONCE) return void this.#waiting.push(request);
+    this.#running++;
+    this.#turns.take(request, isAlone);
+  }
+
+  /** Ends a request that has begun; the next one takes its place. */
+  ended(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#running--;
+    else this.#turns.take(next, false);
   }
 }

@@ -2,6 +2,7 @@
 import { describe } from "../engine/core/text.ts";
 import { ValueError } from "../engine/core/errors.ts";
 import { wrongArgument } from "../engine/core/arguments.ts";
+import type { Fields } from "./answer.ts";
 
 /** Request headers of the protocols, and response headers that pages may read. */
 const ASKED =
@@ -11,7 +12,10 @@ const ANSWERED = "allow, inference-header-content-length, retry-after, www-authe
 const REMEMBERED = 7200;
 
 /** The used members of a request. */
-type Asking = Pick<Request, "method" | "headers">;
+interface Asking {
+  readonly method: string;
+  readonly headers: Pick<Headers, "get" | "has">;
+}
 
 /** CORS for pages of listed origins, or of all by `"*"`, as the Fetch standard defines it. */
 export class CrossOrigin {
@@ -37,7 +41,7 @@ export class CrossOrigin {
   preflight(request: Asking): Response | null {
     const { method, headers } = request;
     if (method !== "OPTIONS" || !headers.has("access-control-request-method")) return null;
-    if (this.#admitted(request) === null) return null;
+    if (this.#admitted(headers.get("origin")) === null) return null;
     return new Response("", {
       headers: {
         "access-control-allow-methods": "GET, POST",
@@ -48,19 +52,31 @@ export class CrossOrigin {
   }
 
   /** Adds the headers by which the request's page may read the response. */
-  admit(request: Asking, response: Response): Response {
+  admit({ headers }: Asking, response: Response): Response {
     if (this.#origins.size === 0) return response;
-    const { headers } = response, origin = this.#admitted(request);
-    // Caches must keep the responses to different origins apart.
-    if (!this.#origins.has("*")) headers.append("vary", "origin");
-    if (origin === null) return response;
-    headers.set("access-control-allow-origin", origin);
-    headers.set("access-control-expose-headers", ANSWERED);
+    for (const [name, value] of this.headersFor(headers.get("origin"))) {
+      if (name === "vary") response.headers.append(name, value);
+      else response.headers.set(name, value);
+    }
     return response;
   }
 
-  #admitted({ headers }: Asking): string | null {
-    const origin = headers.get("origin");
+  /** Returns the headers by which a page of `origin` may read a response; null for what is no page. */
+  headersFor(origin: string | null): Fields {
+    // Caches must keep the responses to different origins apart.
+    const vary: Fields = this.#origins.size === 0 || this.#origins.has("*")
+      ? []
+      : [["vary", "origin"]];
+    const admitted = this.#admitted(origin);
+    if (admitted === null) return vary;
+    return [
+      ...vary,
+      ["access-control-allow-origin", admitted],
+      ["access-control-expose-headers", ANSWERED],
+    ];
+  }
+
+  #admitted(origin: string | null): string | null {
     if (origin === null) return null;
     if (this.#origins.has("*")) return "*";
     return this.#origins.has(origin) ? origin : null;

@@ -314,20 +314,21 @@ function asked([, model, version, what]: RegExpExecArray, isDraining: boolean): 
   return { model, version, what: what ?? "", isDraining };
 }
 
-function allow(request: Request, method: "GET" | "POST"): void {
+/** Throws `HttpError` 405 for a request of another method. */
+export function allow(request: Pick<Request, "method">, method: "GET" | "POST"): void {
   if (request.method === method || (method === "GET" && request.method === "HEAD")) return;
   throw new HttpError(405, `Cannot ${request.method} here: wanted ${method}`, { allow: method });
 }
 
 /** Answers a GET request by a value, as JSON. */
-export function get(request: Request, value: unknown, status = 200): Response {
+function get(request: Request, value: unknown, status = 200): Response {
   allow(request, "GET");
   return Response.json(value, { status });
 }
 
 /** Returns the time limit of a request's header, in milliseconds. Throws `HttpError` for one that is none. */
-export function timeoutOf(request: Request): number {
-  const ms = request.headers.get("x-timeout-ms");
+export function timeoutOf({ headers }: { readonly headers: Pick<Headers, "get"> }): number {
+  const ms = headers.get("x-timeout-ms");
   if (ms === null) return Infinity;
   if (Number(ms) > 0) return Number(ms);
   throw new HttpError(400, `Cannot wait for x-timeout-ms "${ms}": wanted milliseconds above 0`);

@@ -1,6 +1,7 @@
 /** HttpError: a refusal with an HTTP status, and the statuses of other errors. */
 import { Error } from "../engine/core/throwing/builtin_errors.ts";
 import { OpError, ValueError } from "../engine/core/errors.ts";
+import { type Answer, jsonAnswer, responseOf } from "./answer.ts";
 
 /** The error of a refused request, with its status. */
 export class HttpError extends Error {
@@ -51,8 +52,11 @@ function withoutStacks(message: string): string {
 }
 
 /** Makes the answer to a request that failed. */
-export function errorResponse(error: unknown): Response {
+export function failure(error: unknown): Answer {
   const message = withoutStacks(error instanceof Error ? error.message : String(error));
-  const headers = error instanceof HttpError ? error.headers : {};
-  return Response.json({ error: message }, { status: statusOf(error), headers });
+  const headers = error instanceof HttpError ? Object.entries(error.headers) : [];
+  return jsonAnswer({ error: message }, statusOf(error), headers);
 }
+
+/** Makes the response to a request that failed. */
+export const errorResponse = (error: unknown): Response => responseOf(failure(error));

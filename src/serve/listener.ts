@@ -2,12 +2,14 @@
 import http, { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import https from "node:https";
 import type { AddressInfo, Socket } from "node:net";
-import { UnavailableError } from "../engine/core/errors.ts";
-import { concatBytes } from "../library/io/bytes.ts";
 import { deferred } from "../engine/runtime/run/timers.ts";
+import { type Answer, answerOf } from "./answer.ts";
+import { Pipeline } from "./connections.ts";
 import type { CrossOrigin } from "./cross_origin.ts";
-import { errorResponse, HttpError } from "./http_error.ts";
-import { PiecewiseInput, Turns } from "./piecewise_input.ts";
+import { failure, HttpError } from "./http_error.ts";
+import { PiecewiseInput } from "./piecewise_input.ts";
+import { type AskedRequest, LEFT, SocketRequest } from "./socket_request.ts";
+import { Turns } from "./turns.ts";
 
 /** Milliseconds for the headers of a request: a client that takes longer holds a socket for nothing. */
 const HEADERS_MS = 10_000;
@@ -23,10 +25,6 @@ const SENT_BYTES = 1 << 18;
 const CHECKING_MS = 5000;
 /** Most header fields of a request: engines take milliseconds for some hundred, and seconds for a thousand. */
 const MOST_FIELDS = 100;
-/** Says that a client has left, the same to all: a stack for each costs more than to answer for health. */
-const LEFT = new UnavailableError("The client went away");
-/** Bytes of a body that are read before they are asked for. */
-const AHEAD_BYTES = 1 << 16;
 
 /** Options of {@linkcode listen}. */
 export interface ListenOptions {
@@ -48,8 +46,8 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-/** Answers a request; `from` names its connection. */
-type Answer = (request: AskedRequest, from: string) => Promise<Response>;
+/** Answers a request. */
+type Answering = (request: AskedRequest) => Promise<Response | Answer>;
 
 /**
  * Answers the requests of a socket by HTTP/1.1 alone: an engine reads HTTP/2 in one go, however many frames a client sends, and no
@@ -57,7 +55,7 @@ type Answer = (request: AskedRequest, from: string) => Promise<Response>;
  */
 export async function listen(
   { hostname, port, cert, key, takingMs = TAKING_MS, origins }: ListenOptions,
-  answer: Answer,
+  answer: Answering,
 ): Promise<Listener> {
   const turns = new Turns(), lines = new WeakMap<Socket, Line>();
   const on = (message: IncomingMessage, response: ServerResponse): void => {
@@ -67,8 +65,8 @@ export async function listen(
     message.on("error", () => {});
     response.on("error", () => {});
     const isAlone = line.input.began(Number(message.headers["content-length"] ?? 0));
-    const given = { message, response, line, before, takingMs, origins };
-    turns.take(() => void exchange(given, answer).finally(sent.resolve), isAlone);
+    const given = { message, response, line, before, isAlone, turns, takingMs, origins };
+    line.pipeline.begin(() => void exchange(given, answer).finally(sent.resolve), isAlone);
   };
   const options = {
     headersTimeout: HEADERS_MS,
@@ -87,9 +85,11 @@ export async function listen(
     isSecure ? "secureConnection" : "connection",
     (socket: Socket) => {
       const gone = new AbortController();
-      socket.once("close", () => gone.abort());
+      // A reason of its own would cost a stack for each.
+      socket.once("close", () => gone.abort(LEFT));
       lines.set(socket, {
         input: new PiecewiseInput(socket, turns),
+        pipeline: new Pipeline(turns),
         gone,
         sent: Promise.resolve(),
       });
@@ -99,7 +99,7 @@ export async function listen(
     const line = lines.get(socket);
     // TLS has errors before there is a connection, and the parser one for each of the next bytes.
     if (line === undefined) socket.destroy();
-    else if (line.input.leave()) void refuse(error, socket, origins);
+    else if (line.input.leave()) refuse(error, socket, origins);
   });
   const begun = deferred<void>(), ended = deferred<void>();
   server.on("error", begun.reject);
@@ -119,6 +119,7 @@ export async function listen(
 /** A connection. */
 interface Line {
   readonly input: PiecewiseInput;
+  readonly pipeline: Pipeline;
   /** Aborts when its client has gone. */
   readonly gone: AbortController;
   /** Resolves when the client has taken the answers to all requests so far. */
@@ -132,31 +133,43 @@ interface Exchange {
   readonly line: Line;
   /** Resolves when the client has taken the answers to all requests before. */
   readonly before: Promise<void>;
+  /** True where its connection had no other request when it began. */
+  readonly isAlone: boolean;
+  readonly turns: Turns;
   readonly takingMs: number;
   readonly origins: CrossOrigin | undefined;
 }
 
-async function exchange(given: Exchange, answer: Answer): Promise<void> {
-  const { message, response, line, before } = given, { socket } = message;
+async function exchange(given: Exchange, answer: Answering): Promise<void> {
+  const { line, before, turns, isAlone } = given, sent = deferred<void>();
   try {
     // Its client may have left before its turn.
     if (line.gone.signal.aborted) return;
+    const answered = await answerTo(given, answer);
+    await before;
+    turns.take(() => {
+      sent.resolve(sendOrEnd(given, answered));
+      return sent.promise;
+    }, isAlone);
+    await sent.promise;
+  } finally {
+    line.pipeline.ended();
+    line.input.ended();
+  }
+}
+
+async function answerTo(
+  { message, line, isAlone }: Exchange,
+  answer: Answering,
+): Promise<Answer> {
+  try {
     if (message.rawHeaders.length > 2 * MOST_FIELDS) {
       throw new HttpError(431, `Cannot read a request of more than ${MOST_FIELDS} header fields`);
     }
-    const answered = await answer(
-      new SocketRequest(message, line.gone.signal),
-      `${socket.remoteAddress} ${socket.remotePort}`,
-    ).catch(errorResponse);
-    await before;
-    await send(given, answered);
+    const request = new SocketRequest(message, line.gone.signal, isAlone);
+    return await answerOf(await answer(request));
   } catch (error) {
-    await before;
-    // An answer that cannot be sent ends its connection and no other.
-    if (response.headersSent) socket.destroy();
-    else await send(given, errorResponse(error)).catch(() => socket.destroy());
-  } finally {
-    line.input.ended();
+    return failure(error);
   }
 }
 
@@ -171,42 +184,49 @@ const REFUSALS: Readonly<Record<string, number>> = {
 };
 
 /** Answers what is no request, where no other answer has begun, and ends the connection. */
-async function refuse(
+function refuse(
   { code = "", message }: NodeError,
   socket: Socket & { readonly _httpMessage?: ServerResponse | null },
   origins: CrossOrigin | undefined,
-): Promise<void> {
+): void {
   const status = REFUSALS[code] ?? 400;
-  const refusal = errorResponse(new HttpError(status, `Cannot read the request: ${message}`));
+  const { headers, body } = failure(new HttpError(status, `Cannot read the request: ${message}`));
   // Its origin is not known: pages may read this where those of all may.
-  const asking = { method: "GET", headers: new Headers({ origin: "null" }) };
-  const answer = origins?.admit(asking, refusal) ?? refusal, text = await answer.text();
+  const fields = [...headers, ...origins?.headersFor("null") ?? []];
   if (!socket.writable || socket._httpMessage?.headersSent) return void socket.destroy();
   const lines = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    ...[...answer.headers].map(([name, value]) => `${name}: ${value}`),
-    `content-length: ${text.length}`,
+    ...fields.map(([name, value]) => `${name}: ${value}`),
+    `content-length: ${body.length}`,
     "connection: close",
   ];
+  const text = new TextDecoder().decode(body);
   socket.end(`${lines.join("\r\n")}\r\n\r\n${text}`, () => socket.destroy());
+}
+
+/** Sends an answer. One that cannot be sent ends its connection and no other. */
+async function sendOrEnd(given: Exchange, answer: Answer): Promise<void> {
+  const { response, message: { socket } } = given;
+  try {
+    await send(given, answer);
+  } catch (error) {
+    if (response.headersSent) socket.destroy();
+    else await send(given, failure(error)).catch(() => socket.destroy());
+  }
 }
 
 /** Sends an answer, and resolves when the client has taken it. Rejects where it has gone, or takes too long. */
 async function send(
   { message, response, line, takingMs, origins }: Exchange,
-  answer: Response,
+  answer: Answer,
 ): Promise<void> {
-  const { socket } = message, { origin } = message.headers;
-  const asking = {
-    method: message.method ?? "GET",
-    headers: new Headers(origin === undefined ? {} : { origin }),
-  };
-  const given = origins?.admit(asking, answer) ?? answer;
-  const body = new Uint8Array(await given.arrayBuffer());
+  const { socket } = message, { body } = answer;
   if (line.gone.signal.aborted) return;
   // Node sends what was said of a body that has none.
   const headers: Record<string, string> = { "content-length": `${body.length}` };
-  for (const [name, value] of given.headers) headers[name] = value;
+  for (const [name, value] of answer.headers) headers[name] = value;
+  const shared = origins?.headersFor(message.headers.origin ?? null) ?? [];
+  for (const [name, value] of shared) headers[name] = value;
   // After such a request HTTP reads no other one of the connection.
   if (message.headers.upgrade !== undefined) headers.connection = "close";
   if (!message.complete) {
@@ -215,7 +235,7 @@ async function send(
     const timer = setTimeout(() => socket.destroy(), LINGER_MS);
     response.once("close", () => clearTimeout(timer));
   }
-  response.writeHead(given.status, headers);
+  response.writeHead(answer.status, headers);
   const told = message.method === "HEAD" ? new Uint8Array() : body;
   for (let at = 0; at < told.length || at === 0; at += SENT_BYTES) {
     const { promise, resolve, reject } = deferred<void>();
@@ -230,100 +250,4 @@ async function send(
       response.off("close", close);
     });
   }
-}
-
-/** The URL of a request; a text that is none where its host is none, or where it names two. */
-function urlOf({ url = "/", headers, rawHeaders }: IncomingMessage): string {
-  // An absolute form names its host itself.
-  if (!url.startsWith("/")) return url;
-  const hosts = rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === "host");
-  const { host = "localhost" } = headers;
-  // Characters of a path would make another request of it.
-  return hosts.length > 1 || !/^[^/\\?#@\s]+$/.test(host) ? "" : `http://${host}${url}`;
-}
-
-/** The used members of a request: to make a whole web-standard one takes longer than to answer for health. */
-export type AskedRequest = Pick<
-  Request,
-  "method" | "url" | "headers" | "signal" | "body" | "bodyUsed" | "arrayBuffer"
->;
-
-/** A request of a socket. */
-class SocketRequest implements AskedRequest {
-  readonly method: string;
-  readonly url: string;
-  readonly headers = new Headers();
-  readonly signal: AbortSignal;
-  readonly #message: IncomingMessage;
-  #body: ReadableStream<Uint8Array<ArrayBuffer>> | null = null;
-
-  /** Throws `TypeError` for headers that are none. */
-  constructor(message: IncomingMessage, signal: AbortSignal) {
-    const { method = "GET", rawHeaders } = message;
-    this.method = method;
-    this.url = urlOf(message);
-    for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-      this.headers.append(rawHeaders[i], rawHeaders[i + 1]);
-    }
-    this.signal = signal;
-    this.#message = message;
-  }
-
-  get bodyUsed(): boolean {
-    return this.#message.readableEnded || this.#message.readableFlowing === true;
-  }
-
-  /** The body as a stream, which reads from the socket on demand. */
-  get body(): ReadableStream<Uint8Array<ArrayBuffer>> | null {
-    if (this.method === "GET" || this.method === "HEAD") return null;
-    return this.#body ??= bodyOf(this.#message);
-  }
-
-  arrayBuffer(): Promise<ArrayBuffer> {
-    const message = this.#message, parts: Uint8Array[] = [];
-    const { promise, resolve, reject } = deferred<ArrayBuffer>();
-    message.on("data", (part: Uint8Array) => void parts.push(part));
-    message.once("end", () => resolve(concatBytes(parts).buffer));
-    message.once("close", () => reject(LEFT));
-    return promise;
-  }
-}
-
-/** Returns the body as a stream. Bytes that come between two pulls are one part, however many chunks the client sends. */
-function bodyOf(message: IncomingMessage): ReadableStream<Uint8Array<ArrayBuffer>> {
-  let isOver = false, isWanted = false, bytes = 0, parts: Uint8Array[] = [];
-  const flush = (to: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>): void => {
-    if (bytes === 0) return;
-    to.enqueue(concatBytes(parts));
-    isWanted = false;
-    bytes = 0;
-    parts = [];
-  };
-  return new ReadableStream<Uint8Array<ArrayBuffer>>({
-    start(controller) {
-      const end = (act: () => void): void => {
-        if (!isOver) act();
-        isOver = true;
-      };
-      message.on("data", (chunk: Uint8Array) => {
-        if (isOver) return;
-        parts.push(chunk);
-        bytes += chunk.length;
-        if (isWanted) flush(controller);
-        else if (bytes >= AHEAD_BYTES) message.pause();
-      });
-      message.once("end", () =>
-        end(() => {
-          flush(controller);
-          controller.close();
-        }));
-      message.once("close", () => end(() => controller.error(LEFT)));
-    },
-    pull(controller) {
-      isWanted = true;
-      flush(controller);
-      message.resume();
-    },
-    cancel: () => void (isOver = true),
-  }, { highWaterMark: 0 });
 }

@@ -21,13 +21,12 @@ import {
 } from "../engine/core/errors.ts";
 import { runMain } from "../library/io/command.ts";
 import { loadSavedModel } from "../tensorflow/mod.ts";
-import { Connections } from "./connections.ts";
 import { CrossOrigin } from "./cross_origin.ts";
 import { createHandler, type Handler } from "./handler.ts";
 import { listen } from "./listener.ts";
 import type { Versions } from "./model_entry.ts";
 import type { ServableModel } from "./servable.ts";
-import { answerFrom, failFrom, workerHandler } from "./worker_handler.ts";
+import { answerFrom, failFrom, frontOf } from "./worker_handler.ts";
 
 /** The used part of `Deno`: the library's types know browsers only. */
 interface DenoRuntime {
@@ -211,19 +210,16 @@ async function main(args: readonly string[]): Promise<number> {
   const host = flags.host.includes(":") ? `[${flags.host}]` : flags.host;
   await askToListen(`${host}:${port}`);
   const worker = new Worker(deno.mainModule, { type: "module" });
-  const handler = await workerHandler(worker, { timeoutMs });
+  const front = await frontOf(worker, { timeoutMs });
   const names = folders.map((text) => named(text)[0]).join(", ");
-  const connections = new Connections();
   const listener = await listen(
     { ...tls, hostname: flags.host, port, origins },
-    async (request, from) =>
-      origins.preflight(request) ??
-        await connections.answer(from, () => handler.fetch(request as Request)),
+    (request) => Promise.resolve(origins.preflight(request) ?? front.answer(request)),
   );
   const scheme = tls.cert === undefined ? "http" : "https";
   console.log(`Serving ${names} at ${scheme}://${host}:${listener.port}`);
   const stop = async (): Promise<void> => {
-    await handler.drain();
+    await front.drain();
     await listener.close();
     deno.exit(0);
   };

@@ -3,7 +3,8 @@
  * connection has a turn.
  */
 import type { Socket } from "node:net";
-import { nextTask } from "../engine/runtime/run/timers.ts";
+import { nextTick } from "node:process";
+import type { Turns } from "./turns.ts";
 
 /** Bytes that are read at a time: some hundred short requests. */
 const PIECE_BYTES = 4096;
@@ -13,69 +14,8 @@ const BODY_BYTES = 1 << 14;
 const FLOOD_BYTES = 512;
 /** Requests of a piece that are many. */
 const MANY = 8;
-/** Milliseconds of work, for all connections together, in one turn of the event loop. */
-const TURN_MS = 2;
 /** Requests of one connection that are not answered yet, beyond which no more of its bytes are read. */
 const MOST_AHEAD = 64;
-
-/** The turns of connections that share an event loop: in them bytes are read, and requests begun. */
-export class Turns {
-  /** Work of connections that have begun with nothing else comes before that of those which have. */
-  readonly #fresh: (() => void)[] = [];
-  readonly #rests: (() => void)[] = [];
-  readonly #now: () => number;
-  #spent = 0;
-  /** When the work that runs now began; null where none does. */
-  #since: number | null = null;
-  #isRunning = false;
-
-  /** `now` returns the time in milliseconds. */
-  constructor(now: () => number = () => performance.now()) {
-    this.#now = now;
-  }
-
-  /** Runs `work` now or in a later turn. */
-  take(work: () => void, isFresh: boolean): void {
-    const isWaiting = this.#fresh.length + this.#rests.length > 0;
-    if (!isWaiting && this.#isTimeLeft && (this.#since !== null || !this.#isRunning)) {
-      return this.#run(work);
-    }
-    (isFresh ? this.#fresh : this.#rests).push(work);
-    void this.#go();
-  }
-
-  get #isTimeLeft(): boolean {
-    const running = this.#since === null ? 0 : this.#now() - this.#since;
-    return this.#spent + running < TURN_MS;
-  }
-
-  #run(work: () => void): void {
-    // Work of work is in its time.
-    if (this.#since !== null) return work();
-    this.#since = this.#now();
-    try {
-      work();
-    } finally {
-      this.#spent += this.#now() - this.#since;
-      this.#since = null;
-    }
-  }
-
-  async #go(): Promise<void> {
-    if (this.#isRunning) return;
-    this.#isRunning = true;
-    while (this.#fresh.length + this.#rests.length > 0) {
-      await nextTask();
-      this.#spent = 0;
-      while (this.#isTimeLeft) {
-        const work = this.#fresh.shift() ?? this.#rests.shift();
-        if (work === undefined) break;
-        this.#run(work);
-      }
-    }
-    this.#isRunning = false;
-  }
-}
 
 /** A socket with the handle of the system that fills it. */
 type Filled = Socket & { readonly _handle?: object };
@@ -174,8 +114,10 @@ export class PiecewiseInput {
       this.#body = Math.max(0, this.#body - (piece?.length ?? 0));
       this.#isWanted = this.#push(piece);
       this.#isTaking = false;
-      if (piece === null) this.#socket.read(0);
-      else this.#feed();
+      if (piece !== null) return this.#feed();
+      this.#socket.read(0);
+      // Node ends a connection, and the requests on it, after what is done now.
+      return new Promise((resolve) => nextTick(resolve));
     }, this.#isFresh);
   }
 }

@@ -3,8 +3,11 @@ import { FailedPreconditionError, UnavailableError, ValueError } from "../engine
 import { optionCheck, wantObject, wrongArgument } from "../engine/core/arguments.ts";
 import { RecentMap } from "../engine/core/collections/recent_map.ts";
 import { after, deferred } from "../engine/runtime/run/timers.ts";
-import { errorResponse, HttpError } from "./http_error.ts";
-import { get, type Handler, timeoutOf } from "./handler.ts";
+import { type Answer, answerOf, type Fields, jsonAnswer, responseOf } from "./answer.ts";
+import { failure, HttpError } from "./http_error.ts";
+import { allow, type Handler, timeoutOf } from "./handler.ts";
+import type { AskedRequest } from "./socket_request.ts";
+import { Turns } from "./turns.ts";
 
 /** A request on its way to the worker, more of its body, or the word that its client went away. */
 type Question =
@@ -13,7 +16,9 @@ type Question =
     readonly id: number;
     readonly url: string;
     readonly method: string;
-    readonly headers: readonly [string, string][];
+    readonly headers: Fields;
+    /** False where its client waits for answers to others already. */
+    readonly isAlone: boolean;
     /** All of the body; "later" where the worker must ask for it. */
     readonly body: ArrayBuffer | "later" | null;
   }
@@ -28,9 +33,7 @@ type Reply =
   | {
     readonly kind: "response";
     readonly id: number;
-    readonly status: number;
-    readonly headers: readonly [string, string][];
-    readonly body: Uint8Array<ArrayBuffer>;
+    readonly answer: Answer;
   }
   | { readonly kind: "pull"; readonly id: number }
   | { readonly kind: "begun" }
@@ -60,6 +63,9 @@ const MOST_KNOWN = 1024;
 
 /** Milliseconds that a worker has to answer by itself that a request is late. */
 const GRACE_MS = 100;
+
+/** The answer to a client that has left, the same to all: a stack for each costs more than to answer for health. */
+const GONE = failure(new HttpError(499, "The client went away"));
 
 /** Options of {@linkcode workerHandler}. */
 export interface WorkerHandlerOptions {
@@ -102,6 +108,15 @@ export async function workerHandler(
   worker: Worker,
   options: WorkerHandlerOptions = {},
 ): Promise<Handler> {
+  const front = await frontOf(worker, options);
+  return {
+    fetch: async (request) => responseOf(await front.answer(request)),
+    drain: () => front.drain(),
+  };
+}
+
+/** Like {@linkcode workerHandler}, with answers that are no web-standard responses. */
+export async function frontOf(worker: Worker, options: WorkerHandlerOptions): Promise<Front> {
   check(options);
   // Node has no class Worker in its global scope.
   if (typeof worker?.addEventListener !== "function") {
@@ -113,7 +128,7 @@ export async function workerHandler(
   }
   const front = new Front(worker, timeoutMs);
   await front.begun;
-  return { fetch: (request) => front.answer(request), drain: () => front.drain() };
+  return front;
 }
 
 /** Answers the requests of a {@linkcode workerHandler} in the worker that it was given. */
@@ -123,7 +138,7 @@ export function answerFrom(handler: Handler): void {
   if (typeof scope.postMessage !== "function") {
     throw new FailedPreconditionError("Cannot answer requests: answerFrom() is called in a worker");
   }
-  const running = new Map<number, AbortController>();
+  const running = new Map<number, AbortController>(), turns = new Turns();
   const wanted = new Map<number, (part: BodyPart) => void>();
   /** The body of a request. A request that is refused before it is read costs two messages. */
   const bodyOf = (id: number): ReadableStream<Uint8Array<ArrayBuffer>> =>
@@ -138,7 +153,7 @@ export function answerFrom(handler: Handler): void {
         else controller.error(new UnavailableError(part.failed));
       },
     }, { highWaterMark: 0 });
-  scope.addEventListener("message", async ({ data }) => {
+  scope.addEventListener("message", ({ data }) => {
     const { id } = data;
     if (data.kind === "abort") return running.get(id)?.abort();
     if (data.kind === "part") {
@@ -147,16 +162,20 @@ export function answerFrom(handler: Handler): void {
       return;
     }
     const { url, method } = data, controller = new AbortController();
-    const headers = [...data.headers], body = data.body === "later" ? bodyOf(id) : data.body;
     running.set(id, controller);
-    // A body that is a stream wants this member, which not all types of requests know.
-    const init = { method, headers, body, signal: controller.signal, duplex: "half" };
-    // Nothing that one request says may end the worker, which answers all.
-    const answer = await answerOf(() => handler.fetch(requestOf(url, init as RequestInit)))
-      .catch((error) => answerOf(() => errorResponse(error)));
-    running.delete(id);
-    wanted.delete(id);
-    scope.postMessage({ kind: "response", id, ...answer }, [answer.body.buffer]);
+    turns.take(async () => {
+      // Its client may have left before its turn.
+      if (!controller.signal.aborted) {
+        const headers = data.headers.map(([name, value]): [string, string] => [name, value]);
+        const body = data.body === "later" ? bodyOf(id) : data.body;
+        // A body that is a stream wants this member, which not all types of requests know.
+        const init = { method, headers, body, signal: controller.signal, duplex: "half" };
+        const answer = await answered(() => handler.fetch(requestOf(url, init as RequestInit)));
+        scope.postMessage({ kind: "response", id, answer }, [answer.body.buffer]);
+      }
+      running.delete(id);
+      wanted.delete(id);
+    }, data.isAlone);
   });
   scope.postMessage({ kind: "begun" });
 }
@@ -170,11 +189,13 @@ function requestOf(url: string, init: RequestInit): Request {
   }
 }
 
-/** The answer that `respond` gives, with its whole body. */
-async function answerOf(respond: () => Promise<Response> | Response) {
-  const response = await respond(), { status, headers } = response;
-  const body = new Uint8Array(await response.arrayBuffer());
-  return { status, headers: [...headers], body };
+/** The answer that `respond` gives. Nothing that one request says may end the worker, which answers all. */
+async function answered(respond: () => Promise<Response>): Promise<Answer> {
+  try {
+    return await answerOf(await respond());
+  } catch (error) {
+    return failure(error);
+  }
 }
 
 /** Tells a {@linkcode workerHandler} why its worker has no handler to give. */
@@ -185,27 +206,21 @@ export function failFrom(error: unknown): void {
 
 const textOf = (error: unknown): string => error instanceof Error ? error.message : String(error);
 
-/** An answer to whether a model is ready. */
-interface Known {
-  readonly status: number;
-  readonly text: string;
-}
-
 /** A request that the worker has not answered. */
 interface Waiting {
-  readonly request: Request;
-  readonly resolve: (answer: Response) => void;
+  readonly request: AskedRequest;
+  readonly resolve: (answer: Answer) => void;
   /** Its body, once the worker has asked for it. */
   reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> | null;
 }
 
 /** The side that has the requests. */
-class Front {
+export class Front {
   readonly #worker: Worker;
   readonly #timeoutMs: number;
   readonly #waiting = new Map<number, Waiting>();
   /** Last answers to requests for the readiness of models. */
-  readonly #known = new RecentMap<string, Known>(MOST_KNOWN);
+  readonly #known = new RecentMap<string, Answer>(MOST_KNOWN);
   readonly #began = deferred<void>();
   #next = 0;
   /** Why the worker answers no more; null while it does. */
@@ -228,19 +243,16 @@ class Front {
     return this.#began.promise;
   }
 
-  async answer(request: Request): Promise<Response> {
+  async answer(request: AskedRequest): Promise<Answer> {
     try {
-      if (!URL.canParse(request.url)) throw new HttpError(400, "Cannot read the request's URL");
-      const { pathname } = new URL(request.url);
+      const path = pathOf(request.url);
       const isLive = this.#ended === null, isReady = isLive && this.#drained === null;
-      if (pathname === "/v2/health/live") return get(request, { live: isLive }, isLive ? 200 : 503);
-      if (pathname === "/v2/health/ready") {
-        return get(request, { ready: isReady }, isReady ? 200 : 503);
-      }
-      if (isLive && MODEL_READY.test(pathname)) return await this.#modelReady(request, pathname);
+      if (path === "/v2/health/live") return health(request, "live", isLive);
+      if (path === "/v2/health/ready") return health(request, "ready", isReady);
+      if (isLive && MODEL_READY.test(path)) return await this.#modelReady(request, path);
       return await this.#ask(request);
     } catch (error) {
-      return errorResponse(error);
+      return failure(error);
     }
   }
 
@@ -252,29 +264,23 @@ class Front {
   }
 
   /** Asks whether a model is ready. A worker that computes has no time to answer: its last answer to the same question counts. */
-  async #modelReady(request: Request, path: string): Promise<Response> {
+  async #modelReady(request: AskedRequest, path: string): Promise<Answer> {
     // Requests of another authorization have answers of their own.
     const key = [request.method, path, request.headers.get("authorization") ?? ""].join("\n");
     const known = this.#known.get(key);
-    const asked = this.#ask(request).then(async (answer) => {
-      const now = { status: answer.status, text: await answer.clone().text() };
-      if (now.status === 200 || now.status === 503) this.#known.set(key, now);
+    const asked = this.#ask(request).then((answer) => {
+      if (answer.status === 200 || answer.status === 503) this.#known.set(key, answer);
       return answer;
     });
     if (known === undefined) return await asked;
     let clear = (): void => {};
-    const late = new Promise<Response>((resolve) => {
-      clear = after(PROBE_MS, () => {
-        const headers = { "content-type": "application/json" };
-        resolve(new Response(known.text, { status: known.status, headers }));
-      });
-    });
+    const late = new Promise<Answer>((resolve) => clear = after(PROBE_MS, () => resolve(known)));
     // One that comes later is kept, one that fails is not heard.
     asked.catch(() => {});
     return await Promise.race([asked, late]).finally(clear);
   }
 
-  async #ask(request: Request): Promise<Response> {
+  async #ask(request: AskedRequest): Promise<Answer> {
     if (this.#ended !== null) throw new HttpError(503, `Cannot answer: ${this.#ended}`);
     if (this.#drained !== null) {
       throw new HttpError(503, "Cannot take requests: it is shutting down");
@@ -283,18 +289,18 @@ class Front {
       throw new HttpError(429, `Cannot take more than ${MOST_WAITING} requests at a time`);
     }
     const { signal } = request;
-    if (signal.aborted) throw new HttpError(499, "The client went away");
+    if (signal.aborted) return GONE;
     const timeoutMs = Math.min(this.#timeoutMs, timeoutOf(request));
-    const id = this.#next++, { promise, resolve } = deferred<Response>();
-    const abandon = (status: number, message: string): void => {
+    const id = this.#next++, { promise, resolve } = deferred<Answer>();
+    const abandon = (answer: Answer): void => {
       this.#worker.postMessage({ kind: "abort", id } satisfies Question);
-      this.#settle(id, errorResponse(new HttpError(status, message)));
+      this.#settle(id, answer);
     };
-    const abort = (): void => abandon(499, "The client went away");
-    const clear = after(
-      timeoutMs + GRACE_MS,
-      () => abandon(504, `The request took longer than ${timeoutMs} ms`),
-    );
+    const abort = (): void => abandon(GONE);
+    const clear = after(timeoutMs + GRACE_MS, () => {
+      const late = new HttpError(504, `The request took longer than ${timeoutMs} ms`);
+      abandon(failure(late));
+    });
     this.#waiting.set(id, { request, resolve, reader: null });
     signal.addEventListener("abort", abort);
     void this.#send(id, request);
@@ -307,8 +313,8 @@ class Front {
   }
 
   /** Hands a request to the worker, unless it is answered before its body has come. */
-  async #send(id: number, request: Request): Promise<void> {
-    const { url, method } = request, headers = [...request.headers];
+  async #send(id: number, request: AskedRequest): Promise<void> {
+    const { url, method, isAlone = true } = request, headers = [...request.headers];
     const length = Number(request.headers.get("content-length") ?? NaN);
     let body: ArrayBuffer | "later" | null = method === "GET" || method === "HEAD" ? null : "later";
     try {
@@ -316,10 +322,10 @@ class Front {
       if (body !== null && length <= WHOLE_BYTES) body = await request.arrayBuffer();
     } catch (error) {
       const text = `Cannot read the request: ${textOf(error)}`;
-      this.#settle(id, errorResponse(new HttpError(400, text)));
+      this.#settle(id, failure(new HttpError(400, text)));
     }
     if (!this.#waiting.has(id)) return;
-    const question: Question = { kind: "request", id, url, method, headers, body };
+    const question: Question = { kind: "request", id, url, method, headers, isAlone, body };
     this.#worker.postMessage(question, body instanceof ArrayBuffer ? [body] : []);
   }
 
@@ -342,13 +348,10 @@ class Front {
     if (reply.kind === "begun") this.#began.resolve();
     else if (reply.kind === "pull") void this.#pull(reply.id);
     else if (reply.kind === "failed") this.#end(reply.message);
-    else {
-      const { id, status, headers, body } = reply;
-      this.#settle(id, new Response(body, { status, headers: [...headers] }));
-    }
+    else this.#settle(reply.id, reply.answer);
   }
 
-  #settle(id: number, answer: Response): void {
+  #settle(id: number, answer: Answer): void {
     const waiting = this.#waiting.get(id);
     if (waiting === undefined) return;
     this.#waiting.delete(id);
@@ -366,7 +369,18 @@ class Front {
     // Before it has begun the caller learns it, later these requests do.
     this.#began.promise.catch(() => {});
     for (const id of [...this.#waiting.keys()]) {
-      this.#settle(id, errorResponse(new HttpError(503, `Cannot answer: ${reason}`)));
+      this.#settle(id, failure(new HttpError(503, `Cannot answer: ${reason}`)));
     }
   }
+}
+
+/** Returns the path of a URL. Throws `HttpError` 400 for what is none. */
+function pathOf(url: string): string {
+  if (!URL.canParse(url)) throw new HttpError(400, "Cannot read the request's URL");
+  return new URL(url).pathname;
+}
+
+function health(request: AskedRequest, name: "live" | "ready", is: boolean): Answer {
+  allow(request, "GET");
+  return jsonAnswer({ [name]: is }, is ? 200 : 503);
 }

@@ -1,57 +1,49 @@
 /** Requests of one connection wait for each other, and not those of others for them. */
-import { assertEquals, assertRejects } from "@std/assert";
-import { Connections } from "../../src/serve/connections.ts";
-
-/** Requests that are answered when the test says so, by their names. */
-class Requests {
-  readonly connections = new Connections();
-  readonly begun: string[] = [];
-  readonly #open = new Map<string, PromiseWithResolvers<Response>>();
-
-  send(connection: string, name: string): Promise<Response> {
-    return this.connections.answer(connection, () => {
-      this.begun.push(name);
-      const open = Promise.withResolvers<Response>();
-      this.#open.set(name, open);
-      return open.promise;
-    });
-  }
-
-  end(name: string, error?: Error): void {
-    if (error === undefined) this.#open.get(name)!.resolve(new Response(name));
-    else this.#open.get(name)!.reject(error);
-  }
-}
+import { assertEquals } from "@std/assert";
+import { nextTask } from "../../src/engine/runtime/run/timers.ts";
+import { Pipeline } from "../../src/serve/connections.ts";
+import { Turns } from "../../src/serve/turns.ts";
 
 const names = (from: number, to: number): string[] =>
   Array.from({ length: to - from }, (_, i) => `${from + i}`);
 
-Deno.test("a connection has 32 requests answered at a time, in their order, and others do not wait", async () => {
-  const requests = new Requests(), answers = names(0, 40).map((name) => requests.send("a", name));
-  assertEquals(requests.begun, names(0, 32));
-  const other = requests.send("b", "other");
-  assertEquals(requests.begun.at(-1), "other");
-  requests.end("other");
-  assertEquals(await (await other).text(), "other");
-  requests.end("5");
-  await answers[5];
-  assertEquals(requests.begun.at(-1), "32");
-  for (const name of names(0, 40)) {
-    requests.end(name);
-    await answers[Number(name)];
+/** Pipelines whose requests say that they begin. */
+class Begun {
+  readonly names: string[] = [];
+  readonly turns = new Turns(() => 0);
+
+  send(to: Pipeline, names: readonly string[], isAlone = false): void {
+    for (const name of names) to.begin(() => void this.names.push(name), isAlone);
   }
-  const texts = await Promise.all(answers.map(async (answer) => await (await answer).text()));
-  assertEquals(texts, names(0, 40));
-  assertEquals(requests.begun, [...names(0, 32), "other", ...names(32, 40)]);
+
+  async first(count: number): Promise<readonly string[]> {
+    while (this.names.length < count) await nextTask();
+    // There may be more than are wanted.
+    await nextTask();
+    return this.names;
+  }
+}
+
+Deno.test("a connection has 32 requests answered at a time, in their order, and others do not wait", async () => {
+  const begun = new Begun(), many = new Pipeline(begun.turns), other = new Pipeline(begun.turns);
+  begun.send(many, names(0, 40));
+  assertEquals(await begun.first(32), names(0, 32));
+  begun.send(other, ["other"], true);
+  assertEquals(await begun.first(33), [...names(0, 32), "other"]);
+  other.ended();
+  many.ended();
+  assertEquals((await begun.first(34)).at(-1), "32");
+  for (let i = 0; i < 7; i++) many.ended();
+  assertEquals((await begun.first(41)).slice(33), names(32, 40));
+  // All places are free again.
+  for (let i = 0; i < 32; i++) many.ended();
+  begun.send(many, names(40, 80));
+  assertEquals((await begun.first(73)).slice(41), names(40, 72));
 });
 
-Deno.test("a request that fails makes room for the next of its connection", async () => {
-  const requests = new Requests(), answers = names(0, 33).map((name) => requests.send("a", name));
-  requests.end("0", new TypeError("gone"));
-  await assertRejects(() => answers[0]!, TypeError, "gone");
-  assertEquals(requests.begun.at(-1), "32");
-  for (const name of names(1, 33)) {
-    requests.end(name);
-    await answers[Number(name)];
-  }
+Deno.test("a request that is alone on its connection begins before those that wait on others", async () => {
+  const begun = new Begun(), many = new Pipeline(begun.turns), other = new Pipeline(begun.turns);
+  begun.send(many, names(0, 3));
+  begun.send(other, ["other"], true);
+  assertEquals(await begun.first(4), ["0", "other", "1", "2"]);
 });

@@ -3,7 +3,8 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { UnavailableError } from "../../src/engine/core/errors.ts";
 import { PREFACE } from "../../src/cluster/wire/http2_frames.ts";
-import { type AskedRequest, listen } from "../../src/serve/listener.ts";
+import { listen } from "../../src/serve/listener.ts";
+import type { AskedRequest } from "../../src/serve/socket_request.ts";
 import { HOST, say } from "./sockets.ts";
 
 /** Answers what was asked. */
@@ -18,9 +19,9 @@ const echo = async (request: AskedRequest): Promise<Response> => {
 };
 
 Deno.test("a listener answers requests of HTTP/1.1, many on one connection", async () => {
-  const from = new Set<string>();
-  const listener = await listen({ hostname: HOST, port: 0 }, (request, connection) => {
-    from.add(connection);
+  const from = new Set<AbortSignal>();
+  const listener = await listen({ hostname: HOST, port: 0 }, (request) => {
+    from.add(request.signal);
     return echo(request);
   });
   const url = `http://${HOST}:${listener.port}`;

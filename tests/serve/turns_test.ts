@@ -1,28 +1,36 @@
-/** The turns of connections: bytes are read and requests begun within a time, of idle connections first. */
+/** The turns of connections: bytes are read, requests begun and answers sent within a time, of idle connections first. */
 import { assertEquals } from "@std/assert";
 import type { Socket } from "node:net";
-import { PiecewiseInput, Turns } from "../../src/serve/piecewise_input.ts";
-import { nextTask } from "../../src/engine/runtime/run/timers.ts";
+import { nextTick } from "node:process";
+import { PiecewiseInput } from "../../src/serve/piecewise_input.ts";
+import { Turns } from "../../src/serve/turns.ts";
+import { nextTask, nextTurn } from "../../src/engine/runtime/run/timers.ts";
 
-/** Work that takes a millisecond each, by a clock of its own: what is done at once is a group. */
+/** Work that takes a millisecond each, by a clock of its own: what is done in one turn of the event loop is a group. */
 class Work {
-  readonly groups: string[][] = [];
   readonly turns: Turns;
+  readonly #groups = new Map<number, string>();
   #now = 0;
-  #isOpen = false;
+  #turn = 0;
+  #isCounting = false;
 
   constructor() {
     this.turns = new Turns(() => this.#now);
+    void this.#count();
+  }
+
+  /** Counts the turns, each before what is done in it. */
+  async #count(): Promise<void> {
+    for (this.#isCounting = true; this.#isCounting; this.#turn++) await nextTurn();
+  }
+
+  get groups(): readonly string[] {
+    return [...this.#groups.values()];
   }
 
   do(name: string): void {
     this.#now++;
-    if (!this.#isOpen) {
-      this.groups.push([]);
-      queueMicrotask(() => this.#isOpen = false);
-    }
-    this.#isOpen = true;
-    this.groups.at(-1)!.push(name);
+    this.#groups.set(this.#turn, (this.#groups.get(this.#turn) ?? "") + name);
   }
 
   take(name: string, isFresh = false): void {
@@ -30,22 +38,31 @@ class Work {
   }
 
   async done(count: number): Promise<readonly string[]> {
-    while (this.groups.flat().length < count) await nextTask();
-    return this.groups.map((group) => group.join(""));
+    if (!this.#isCounting) void this.#count();
+    while (this.groups.join("").length < count) await nextTask();
+    this.#isCounting = false;
+    return this.groups;
   }
+}
+
+/** Waits for some microtasks. */
+async function hops(count: number): Promise<void> {
+  for (let i = 0; i < count; i++) await null;
 }
 
 Deno.test("a turn of connections takes two milliseconds, whoever asks", async () => {
   const work = new Work();
   for (const name of "abcdefg") work.take(name);
-  assertEquals(await work.done(7), ["ab", "cd", "ef", "g"]);
+  // What nobody waits for is done at once.
+  assertEquals(work.groups, ["a"]);
+  assertEquals(await work.done(7), ["a", "bc", "de", "fg"]);
 });
 
 Deno.test("connections with nothing else come before those that go on, and those keep their order", async () => {
   const work = new Work();
   for (const name of "abcde") work.take(name);
   for (const name of "xyz") work.take(name, true);
-  assertEquals(await work.done(8), ["ab", "xy", "zc", "de"]);
+  assertEquals(await work.done(8), ["a", "xy", "zb", "cd", "e"]);
 });
 
 Deno.test("requests that bytes begin are in the time of the reading, and wait where that is over", async () => {
@@ -57,23 +74,54 @@ Deno.test("requests that bytes begin are in the time of the reading, and wait wh
   assertEquals(await work.done(6), ["r1", "23", "45"]);
 });
 
-Deno.test("work that throws ends no turns", async () => {
+Deno.test("work that promises its end is one after the other in a turn, with all that it does in microtasks", async () => {
   const work = new Work();
-  for (const name of "ab") work.take(name);
-  work.take("c");
-  work.turns.take(() => work.do("d"), false);
-  await work.done(4);
-  let thrown: unknown;
+  const take = (name: string, isFresh = false): void =>
+    work.turns.take(async () => {
+      work.do(name);
+      await hops(20);
+      work.do(name.toUpperCase());
+    }, isFresh);
+  for (const name of "abc") take(name);
+  take("x", true);
+  assertEquals(await work.done(8), ["aA", "xX", "bB", "cC"]);
+});
+
+Deno.test("work that waits for the event loop ends its turn, and the next one begins", async () => {
+  const work = new Work(), held = Promise.withResolvers<void>();
+  work.turns.take(async () => {
+    work.do("a");
+    await held.promise;
+    work.do("A");
+  }, true);
+  for (const name of "bcd") work.take(name);
+  assertEquals(await work.done(4), ["a", "bc", "d"]);
+  held.resolve();
+  assertEquals((await work.done(5)).at(-1), "A");
+});
+
+Deno.test("work that throws ends no turns, and its error is the process's", async () => {
+  const errors: string[] = [];
+  const hear = (event: ErrorEvent): void => {
+    event.preventDefault();
+    errors.push(event.error.message);
+  };
+  globalThis.addEventListener("error", hear);
   try {
-    new Turns(() => 0).take(() => {
+    const work = new Work();
+    work.take("a");
+    work.turns.take(() => {
       throw new Error("x");
     }, false);
-  } catch (error) {
-    thrown = error;
+    work.turns.take(() => Promise.reject(new Error("y")), false);
+    work.take("b");
+    assertEquals((await work.done(2)).join(""), "ab");
+    work.take("c");
+    await work.done(3);
+    assertEquals(errors, ["x", "y"]);
+  } finally {
+    globalThis.removeEventListener("error", hear);
   }
-  assertEquals((thrown as Error).message, "x");
-  work.take("e");
-  assertEquals((await work.done(5)).join(""), "abcde");
 });
 
 /** A socket that says how many bytes its reader got at a time. */
@@ -121,7 +169,7 @@ Deno.test("bytes are read 512 at a time after a piece of many requests, until on
   assertEquals(pieces, [4096, 512, 4096, 512, 512, 4096, 176]);
 });
 
-Deno.test("a connection of 64 requests is read on when one is answered", () => {
+Deno.test("a connection of 64 requests is read on when one is answered", async () => {
   const { socket, pieces } = socketOf((_, k) => {
     for (let i = 0; k === 1 && i < 64; i++) input.began(0);
   });
@@ -130,13 +178,30 @@ Deno.test("a connection of 64 requests is read on when one is answered", () => {
   socket.push(null);
   assertEquals(pieces, [4096]);
   input.ended();
+  while (pieces.length < 4) await nextTask();
   assertEquals(pieces, [4096, 512, 3584, null]);
+});
+
+Deno.test("the end of a connection takes as long as what Node does after it: others wait for their turn", async () => {
+  const order: string[] = [], turns = new Turns(() => 0);
+  const end = (name: string): void => {
+    const { socket } = socketOf(() => {
+      order.push(name);
+      nextTick(() => nextTick(() => order.push(name.toUpperCase())));
+    });
+    new PiecewiseInput(socket, turns);
+    socket.push(null);
+  };
+  for (const name of "abc") end(name);
+  while (order.length < 6) await nextTask();
+  assertEquals(order.join(""), "aAbBcC");
 });
 
 Deno.test("what comes after a refusal is left out, but for its end", async () => {
   const { socket, pieces } = socketOf((_, k) => k === 2 && assertEquals(input.leave(), true));
   const input: PiecewiseInput = new PiecewiseInput(socket, new Turns(() => 0));
   for (const chunk of [new Uint8Array(20_000), new Uint8Array(5), null]) socket.push(chunk);
+  while (pieces.at(-1) !== null) await nextTask();
   assertEquals(pieces, [4096, 4096, null]);
   assertEquals(input.leave(), false);
   // A piece may wait for its turn.

@@ -41,6 +41,13 @@ export function nextTask(): Promise<void> {
   });
 }
 
+/** Resolves after the events that wait now: at once, where the runtime tells when that is, and else as {@linkcode nextTask}. */
+export function nextTurn(): Promise<void> {
+  const { setImmediate } = globalThis as { readonly setImmediate?: (fn: () => void) => unknown };
+  if (setImmediate === undefined) return nextTask();
+  return new Promise((resolve) => void setImmediate(resolve));
+}
+
 /** Callbacks of long work of this process that waits for its turn, the one whose turn it is first. */
 const waiting: (() => void)[] = [];
 

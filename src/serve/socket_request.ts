@@ -1,0 +1,139 @@
+/** Requests of sockets: no more of a body is read than is asked for. */
+import type { IncomingMessage } from "node:http";
+import { UnavailableError } from "../engine/core/errors.ts";
+import { concatBytes } from "../library/io/bytes.ts";
+import { deferred } from "../engine/runtime/run/timers.ts";
+
+/** Says that a client has left, the same to all: a stack for each costs more than to answer for health. */
+export const LEFT: Error = new UnavailableError("The client went away");
+/** Bytes of a body that are read before they are asked for. */
+const AHEAD_BYTES = 1 << 16;
+
+/** The URL of a request; a text that is none where its host is none, or where it names two. */
+function urlOf({ url = "/", headers, rawHeaders }: IncomingMessage): string {
+  // An absolute form names its host itself.
+  if (!url.startsWith("/")) return url;
+  const hosts = rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === "host");
+  const { host = "localhost" } = headers;
+  // Characters of a path would make another request of it.
+  return hosts.length > 1 || !/^[^/\\?#@\s]+$/.test(host) ? "" : `http://${host}${url}`;
+}
+
+/** The used members of headers, whose names are taken in lower case. */
+export type AskedHeaders = Pick<Headers, "get" | "has"> & Iterable<[string, string]>;
+
+/** The used members of a request: to make a whole web-standard one takes longer than to answer for health. */
+export interface AskedRequest extends
+  Pick<
+    Request,
+    "method" | "url" | "signal" | "body" | "bodyUsed" | "arrayBuffer"
+  > {
+  readonly headers: AskedHeaders;
+  /** False where its client waits for answers to other requests of its connection already. */
+  readonly isAlone?: boolean;
+}
+
+/** Header fields as they came. */
+class RawHeaders implements AskedHeaders {
+  /** Names, in lower case, and values by turns. */
+  readonly #raw: readonly string[];
+
+  constructor(raw: readonly string[]) {
+    this.#raw = raw.map((text, i) => i % 2 === 0 ? text.toLowerCase() : text);
+  }
+
+  get(name: string): string | null {
+    let found: string | null = null;
+    for (let i = 0; i + 1 < this.#raw.length; i += 2) {
+      if (this.#raw[i] !== name) continue;
+      found = found === null ? this.#raw[i + 1] : `${found}, ${this.#raw[i + 1]}`;
+    }
+    return found;
+  }
+
+  has(name: string): boolean {
+    return this.get(name) !== null;
+  }
+
+  *[Symbol.iterator](): IterableIterator<[string, string]> {
+    for (let i = 0; i + 1 < this.#raw.length; i += 2) yield [this.#raw[i], this.#raw[i + 1]];
+  }
+}
+
+/** A request of a socket. */
+export class SocketRequest implements AskedRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: AskedHeaders;
+  readonly signal: AbortSignal;
+  readonly isAlone: boolean;
+  readonly #message: IncomingMessage;
+  #body: ReadableStream<Uint8Array<ArrayBuffer>> | null = null;
+
+  constructor(message: IncomingMessage, signal: AbortSignal, isAlone: boolean) {
+    this.method = message.method ?? "GET";
+    this.url = urlOf(message);
+    this.headers = new RawHeaders(message.rawHeaders);
+    this.signal = signal;
+    this.isAlone = isAlone;
+    this.#message = message;
+  }
+
+  get bodyUsed(): boolean {
+    return this.#message.readableEnded || this.#message.readableFlowing === true;
+  }
+
+  /** The body as a stream, which reads from the socket on demand. */
+  get body(): ReadableStream<Uint8Array<ArrayBuffer>> | null {
+    if (this.method === "GET" || this.method === "HEAD") return null;
+    return this.#body ??= bodyOf(this.#message);
+  }
+
+  arrayBuffer(): Promise<ArrayBuffer> {
+    const message = this.#message, parts: Uint8Array[] = [];
+    const { promise, resolve, reject } = deferred<ArrayBuffer>();
+    message.on("data", (part: Uint8Array) => void parts.push(part));
+    message.once("end", () => resolve(concatBytes(parts).buffer));
+    message.once("close", () => reject(LEFT));
+    return promise;
+  }
+}
+
+/** Returns the body as a stream. Bytes that come between two pulls are one part, however many chunks the client sends. */
+function bodyOf(message: IncomingMessage): ReadableStream<Uint8Array<ArrayBuffer>> {
+  let isOver = false, isWanted = false, bytes = 0, parts: Uint8Array[] = [];
+  const flush = (to: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>): void => {
+    if (bytes === 0) return;
+    to.enqueue(concatBytes(parts));
+    isWanted = false;
+    bytes = 0;
+    parts = [];
+  };
+  return new ReadableStream<Uint8Array<ArrayBuffer>>({
+    start(controller) {
+      const end = (act: () => void): void => {
+        if (!isOver) act();
+        isOver = true;
+      };
+      message.on("data", (chunk: Uint8Array) => {
+        if (isOver) return;
+        parts.push(chunk);
+        bytes += chunk.length;
+        if (isWanted) flush(controller);
+        else if (bytes >= AHEAD_BYTES) message.pause();
+      });
+      message.once("end", () =>
+        end(() => {
+          flush(controller);
+          controller.close();
+        }));
+      message.once("close", () => end(() => controller.error(LEFT)));
+    },
+    pull(controller) {
+      isWanted = true;
+      flush(controller);
+      message.resume();
+    },
+    cancel: () => void (isOver = true),
+  }, { highWaterMark: 0 });
+}
