@@ -118,6 +118,6 @@ export class PiecewiseInput {
       this.#socket.read(0);
       // Node ends a connection, and the requests on it, after what is done now.
       return new Promise((resolve) => nextTick(resolve));
-    }, this.#isFresh);
+    }, this.#isFresh && this.#waiting[0] !== null);
   }
 }

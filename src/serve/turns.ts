@@ -1,4 +1,4 @@
-/** Turns of work that shares an event loop: what is done in one is short, and what nobody else of a client waits for goes first. */
+/** Turns of work that shares an event loop: what is done in one is short, and a client's only request goes before the rest of many. */
 import { nextTurn } from "../engine/runtime/run/timers.ts";
 
 /** Milliseconds of work in one turn of the event loop. */
