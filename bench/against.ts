@@ -53,6 +53,19 @@ const CALLS: Readonly<Record<string, Make>> = {
     });
     return () => kept(tf, f(x));
   },
+  // Heads of attention by the shape of what comes, which the trace does not know.
+  function_unknown_shape: (tf) => {
+    const w = tf.ones([16, 16]), x = tf.ones([2, 3, 16]);
+    const f = tf.function((x: Both) => {
+      for (let i = 0; i < 6; i++) {
+        const [n, t] = tf.unstack(tf.slice(tf.shape(x), [0], [2]));
+        const heads = tf.reshape(tf.matMul(tf.reshape(x, [-1, 16]), w), tf.stack([n, t, 4, 4]));
+        x = tf.reshape(tf.transpose(heads, [0, 2, 1, 3]), tf.stack([n, t, 16]));
+      }
+      return x;
+    }, { inputSignature: [tf.TensorSpec([null, null, 16], "float32")] });
+    return () => kept(tf, f(x));
+  },
   while_loop_100: (tf) => {
     const f = tf.function((x: Both) =>
       tf.whileLoop((i: Both) => tf.less(i, 100), (i: Both, y: Both) => [

@@ -1041,6 +1041,8 @@ export interface CopyScatter {
   readonly adds: boolean;
   /** They are floats. */
   readonly floats: boolean;
+  /** They are bools, of which one that holds is enough. */
+  readonly bools: boolean;
   /** Numbers of an index vector. */
   readonly rank: number;
 }
@@ -1049,7 +1051,7 @@ export interface CopyScatter {
 export const COPY_SCATTER: Shader<CopyScatter> = {
   name: "copy_scatter",
   of(g) {
-return [[g.element, g.cell, g.adds, g.floats, g.rank], () => {
+return [[g.element, g.cell, g.adds, g.floats, g.bools, g.rank], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
 const workgroup: number = 256;
@@ -1068,6 +1070,8 @@ if (!g.adds) {
 body += `out0[to] = v;\n`;
 } else if (g.floats) {
 body += `var old = atomicLoad(&out0[to]);\nloop {\nlet next = bitcast<u32>(bitcast<f32>(old) + v);\nlet tried = atomicCompareExchangeWeak(&out0[to], old, next);\nif (tried.exchanged) { break; }\nold = tried.old_value;\n}\n`;
+} else if (g.bools) {
+body += `atomicOr(&out0[to], v);\n`;
 } else {
 body += `atomicAdd(&out0[to], v);\n`;
 }

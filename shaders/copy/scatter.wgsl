@@ -5,6 +5,7 @@ alias Element = u32; //#param Type of what moves.
 alias Cell = u32; //#param Type of the result's elements: atomic where rows are added.
 const ADDS = false; //#param Rows are added.
 const FLOATS = false; //#param They are floats.
+const BOOLS = false; //#param They are bools, of which one that holds is enough.
 const RANK = 1u; //#param Numbers of an index vector.
 const WORKGROUP = 256u; //#let 256
 const k = 0u; //#index
@@ -52,6 +53,8 @@ fn main(
       //:   if (tried.exchanged) { break; }
       //:   old = tried.old_value;
       //: }
+      //#elif BOOLS
+      //: atomicOr(&out0[to], v);
       //#else
       //: atomicAdd(&out0[to], v);
       //#end

@@ -210,21 +210,26 @@ export class Tensor {
   }
   /** Makes a tensor over a WebGPU buffer. */
   static fromGpuBuffer(gpuBuffer: GPUBuffer, options: TensorFromBufferOptions): Tensor {
+    wantField(options, "dims", "options of Tensor.fromGpuBuffer");
     const { dataType: type = "float32", ...rest } = options;
     return new Tensor({ ...rest, location: "gpu-buffer", type, gpuBuffer });
   }
   /** Makes a tensor over a WebGL texture. */
   static fromTexture(texture: object, options: TensorFromTextureOptions): Tensor {
+    wantField(options, "width", "options of Tensor.fromTexture");
     const { width, height, download, dispose } = options, dims = [1, height, width, 4];
     return new Tensor({ location: "texture", type: "float32", texture, dims, download, dispose });
   }
   /** Makes a tensor over a tensor of WebNN. */
   static fromMLTensor(mlTensor: object, options: TensorFromBufferOptions): Tensor {
+    wantField(options, "dims", "options of Tensor.fromMLTensor");
     const { dataType: type = "float32", ...rest } = options;
     return new Tensor({ ...rest, location: "ml-tensor", type, mlTensor });
   }
   /** Makes a tensor over memory of a runtime. */
   static fromPinnedBuffer(type: string, data: TensorData, dims?: readonly number[]): Tensor {
+    if (typeof type !== "string") throw new TypeError("A tensor's type must be a string");
+    wantField(data, "length", "data of Tensor.fromPinnedBuffer");
     return new Tensor({ location: "cpu-pinned", type, data, dims: dims ?? [data.length] });
   }
 
@@ -235,6 +240,11 @@ export class Tensor {
   }
 }
 showAs(Tensor, ({ type, dims }) => `Tensor(${type}[${dims}])`);
+
+function wantField(value: unknown, field: string, what: string): void {
+  if (typeof value === "object" && value !== null && field in value) return;
+  throw new TypeError(`The ${what} must be an object with ${field}`);
+}
 
 function isLocated(value: unknown): value is LocatedData {
   return typeof value === "object" && value !== null && "location" in value;

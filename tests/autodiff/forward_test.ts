@@ -32,6 +32,11 @@ const PROGRAMS: Readonly<Record<string, Fn>> = {
       min: tf.neg(tf.sum(tf.square(x))),
       max: tf.add(tf.sum(tf.square(x)), 1),
     }),
+  "numbers rounded between ends of each channel": (x) =>
+    tf.quantization.fakeQuantWithMinMaxVarsPerChannel(tf.stack([tf.mul(x, 3), tf.square(x)]), {
+      min: tf.neg(tf.square(x)),
+      max: tf.add(tf.abs(x), 1),
+    }),
   "a sum of sparse tensors": (x) => {
     const other = tf.sparse.fromDense(tf.mul(tf.stopGradient(x), [1, 0, 1]));
     return tf.sparse.toDense(tf.sparse.add(tf.sparse.fromDense(x), other));

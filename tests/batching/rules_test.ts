@@ -41,7 +41,7 @@ const LOOPS: Readonly<Record<string, string>> = {
   ...named("ResizeBilinearBack ProjectiveTransformBack", "gradients of warped images"),
   QuantizeAndDequantizeV3: "each slice of a row has a range of its own",
   _CTCLoss: "alignments are found by the host",
-  BroadcastGradientArgs: "shapes differ",
+  ...named("BroadcastGradientArgs ConcatOffset", "shapes differ"),
   _CheckedGradient: "the gradient of a user's function is checked by itself",
   ...named(
     "StatelessRandomGammaV2 StatelessRandomGammaV3",

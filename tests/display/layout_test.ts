@@ -21,6 +21,8 @@ function randomFrom(seed: number): () => number {
 function check({ count, edges }: LayoutGraph, made: Layout): void {
   const { width, height } = SIZES;
   assertEquals([made.boxes.length, made.paths.length], [count, edges.length]);
+  const places = [...made.boxes, ...made.paths.flat()].map(({ x }) => x);
+  if (count > 0) assert(Math.min(...places) <= 2 * SIZES.across, "no empty margin at the left");
   for (const { x, y } of made.boxes) {
     assert(x >= 0 && y >= 0 && x + width <= made.width && y + height <= made.height);
   }
@@ -116,6 +118,29 @@ Deno.test("layout() of thousands of boxes with long lines ends", () => {
   ).flat();
   const made = layout(graph(count, pairs as [number, number][]), SIZES);
   assertEquals(made.boxes.length, count);
+});
+
+Deno.test("what a tape's backward pass adds to a function has the scope of the forward op", () => {
+  const w = tf.variable([[1, 2], [3, 4]], true, "w");
+  const optimizer = tf.train.sgd(0.1);
+  const loss = (x: tf.Tensor) =>
+    tf.nameScope("layer", () => tf.sum(tf.nameScope("inner", () => tf.square(tf.matMul(x, w)))));
+  const step = tf.function((x: tf.Tensor) => optimizer.minimize(() => loss(x), true));
+  step(tf.ones([3, 2]));
+  assertEquals(boxesOf(tf.toSvg(step, { fold: true })).labels.sort(), [
+    "3 in layer",
+    "6 in gradient_tape",
+    "9 in SGD",
+    "Placeholder",
+  ]);
+  const names = tf.summary(step);
+  assertStringIncludes(names, "gradient_tape/layer/inner/MatMul");
+  // A tape of a tape: its scope stands before that of what it differentiates.
+  const second = tf.function((x: tf.Tensor) => tf.grad((y) => tf.sum(tf.grad(loss)(y)))(x));
+  assertEquals(second(tf.ones([3, 2])).shape, [3, 2]);
+  assertStringIncludes(tf.summary(second), "gradient_tape/gradient_tape/layer/inner/");
+  // Eager code has no names.
+  assertEquals(tf.grad(loss)(tf.ones([1, 2])).shape, [1, 2]);
 });
 
 Deno.test("pictures fold constants and reads of variables into their readers, and name called functions", () => {

@@ -1,7 +1,7 @@
 /** Ops of imported graphs about shapes and truth, whose values TensorFlow 2.21 computed. */
 
 import * as tf from "@weft/weft";
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -66,6 +66,24 @@ testOnDevices("ConcatOffset gives the place where each part begins", async () =>
         assertEquals<unknown>(values, out);
       }
     }
+  }
+});
+
+testOnDevices("ConcatOffset refuses parts that do not fit, as TensorFlow does", async () => {
+  const cases: [axis: tf.Tensor, shapes: unknown[], words: string][] = [
+    [tf.scalar(1, "int32"), [[2, 3], [3, 4]], "All dimensions except 1 must match. Input 1 has"],
+    [tf.scalar(2, "int32"), [[2, 3], [2, 4]], "Concat dim is out of range: 2 vs. 2"],
+    [tf.scalar(0, "int32"), [[2, 3], [2]], "input 1 should contain 2 elements, but got 1"],
+    [tf.scalar(0, "int32"), [[[2, 3]], [2, 3]], "input 0 should be a vector, but got shape [1,2]"],
+    [tf.tensor([0], [1], "int32"), [[2], [3]], "should be a scalar integer, but got shape [1]"],
+  ];
+  for (const [axis, shapes, words] of cases) {
+    const parts = shapes.map((s) => tf.tensor(s as number[], undefined, "int32"));
+    await assertRejects(
+      () => run("ConcatOffset", [axis, ...parts], { outputs: 2, attr: { N: { i: "2" } } }),
+      tf.errors.InvalidArgumentError,
+      words,
+    );
   }
 });
 

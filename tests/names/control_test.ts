@@ -138,6 +138,74 @@ testOnDevices(
   },
 );
 
+testOnDevices("loops count beyond int32, and places beyond it lie at the ends", async () => {
+  using _s = tf.scope();
+  const wide = (v: bigint, dtype: tf.DType = "int64"): T => tf.scalar(v, dtype);
+  const bounds: [tf.TensorLike, tf.TensorLike, tf.DType][] = [
+    [0, 4, "int32"],
+    [tf.scalar(3, "int8"), tf.scalar(7, "uint8"), "int32"],
+    [0, wide(4n), "int64"],
+    [wide(2n ** 40n), wide(2n ** 40n + 4n), "int64"],
+    [wide(2n ** 60n), wide(2n ** 60n + 4n), "int64"],
+    [tf.scalar(3, "int32"), wide(7n), "int64"],
+    [tf.scalar(3e9, "uint32"), tf.scalar(3e9 + 4, "uint32"), "uint32"],
+    [-2, tf.scalar(2, "uint32"), "int64"],
+    [wide(2n ** 63n, "uint64"), wide(2n ** 63n + 4n, "uint64"), "uint64"],
+  ];
+  for (const [from, to, dtype] of bounds) {
+    const sums = (): T =>
+      foriLoop(from, to, (i, sum) => {
+        assertEquals(i.dtype, dtype);
+        return tf.add(sum, tf.cast(tf.sub(i, tf.cast(from as T, dtype)), "int32"));
+      }, tf.scalar(0, "int32")) as T;
+    for (const y of [sums(), tf.function(sums)()]) assertEquals(await y.array() as unknown, 6);
+  }
+  const table = tf.tensor([1, 2, 3]);
+  const places: [T, number][] = [
+    [wide(2n ** 40n), 3],
+    [wide(-(2n ** 40n)), 1],
+    [wide(2n ** 63n, "uint64"), 3],
+    [wide(1n, "uint64"), 2],
+    [tf.scalar(3e9, "uint32"), 3],
+  ];
+  for (const [start, wanted] of places) {
+    assertEquals(await dynamicSlice(table, [start], [1]).array(), [wanted]);
+    const put = dynamicUpdateSlice(table, [7], [start]);
+    assertEquals(await put.array(), [1, 2, 3].with(wanted - 1, 7));
+  }
+});
+
+testOnDevices("an empty update changes nothing and has a gradient, as all updates", async () => {
+  using _s = tf.scope();
+  const x = tf.tensor([1, 0, 3]), put = (x: T, u: T): T => dynamicUpdateSlice(x, u, [1]);
+  const loss = (x: T, u: T): T => tf.sum(tf.mul(put(x, u), [1, 2, 3]));
+  const slopes = (x: T, u: T): T[] => tf.grads(loss)([x, u]);
+  const signature = (dtype: tf.DType) => [0, 1].map(() => new tf.TensorSpec([null], dtype));
+  const ways = [slopes, tf.function(slopes)];
+  ways.push(tf.function(slopes, { inputSignature: signature("float32") }));
+  for (const way of ways) {
+    const [none, one, two] = [[], [9], [7, 8]].map((u) => way(x, tf.tensor(u, [u.length])));
+    assertEquals([await none[0].array(), await none[1].array()], [[1, 2, 3], []]);
+    assertEquals([await one[0].array(), await one[1].array()], [[1, 0, 3], [2]]);
+    assertEquals([await two[0].array(), await two[1].array()], [[1, 0, 0], [2, 3]]);
+  }
+  const [, tangent] = tf.jvp(put, [x, tf.zeros([0])], [tf.tensor([4, 5, 6]), tf.zeros([0])]);
+  assertEquals(await (tangent as T).array(), [4, 5, 6]);
+  for (const dtype of ["string", "bool", "int32", "float16", "complex64"] as const) {
+    const value = (...v: number[]): T =>
+      dtype === "string"
+        ? tf.tensor(v.map(String), [v.length], "string")
+        : tf.cast(i32(v, v.length), dtype);
+    const open = tf.function(put, { inputSignature: signature(dtype) });
+    for (const way of [put, open]) {
+      const same = (y: T, wanted: T): Promise<void> =>
+        Promise.all([y.array(), wanted.array()]).then(([a, b]) => assertEquals(a, b, dtype));
+      await same(way(value(1, 0, 1), value()), value(1, 0, 1));
+      await same(way(value(1, 0, 1), value(1)), value(1, 1, 1));
+    }
+  }
+});
+
 Deno.test("scans, loops and slices refuse what does not fit", () => {
   // deno-lint-ignore no-explicit-any
   const n = tf as any, v = tf.tensor([1, 2, 3]), m = tf.tensor([[1, 2], [3, 4]]);
@@ -157,6 +225,12 @@ Deno.test("scans, loops and slices refuse what does not fit", () => {
     [() => foriLoop([0, 1], 3, (_, y) => y, v), TypeError, "lower of dtype float32"],
     [() => foriLoop(0, i32([1, 2]), (_, y) => y, v), tf.ValueError, "upper of shape [2]"],
     [() => n.foriLoop(0, 3, add, v, { limit: 1 }), TypeError, "limit"],
+    [
+      () => foriLoop(-1, tf.scalar(2n, "uint64"), (_, y) => y, v),
+      TypeError,
+      "from int32 to uint64: wanted bounds of one dtype",
+    ],
+    [() => foriLoop(0, 2 ** 40, (_, y) => y, v), tf.ValueError, "1099511627776 to int32"],
     [
       () => dynamicSlice(v, [0, 1], [1]),
       tf.ValueError,
@@ -179,4 +253,4 @@ Deno.test("scans, loops and slices refuse what does not fit", () => {
   for (const [run, kind, text] of refusals) assertThrows(run, kind, text);
 });
 
-const i32 = (values: number[]): T => tf.tensor(values, undefined, "int32");
+const i32 = (values: number[], n = values.length): T => tf.tensor(values, [n], "int32");

@@ -140,6 +140,11 @@ export const IMPORTED: SampleTable = {
       dtypes: ["int32"],
     }),
   ],
+  ConcatOffset: [
+    sample([int(-1), { shape: [3], values: [2, 1, 3] }, { shape: [3], values: [2, 1, 4] }], {}, {
+      dtypes: ["int32"],
+    }),
+  ],
   ResizeBicubic: [
     sample([any(1, 3, 4, 2), ints(5, 7)], {}, { ...ANY_PIXEL, ...IMAGES_ONLY }),
     sample([any(2, 5, 4, 1), ints(3, 6)], half, { ...ANY_PIXEL, ...IMAGES_ONLY }),

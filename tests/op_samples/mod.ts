@@ -7,6 +7,7 @@ import { DYNAMIC } from "./dynamic.ts";
 import { IMAGE } from "./image.ts";
 import { IMPORTED } from "./imported.ts";
 import { IMPORTED_MORE } from "./imported_more.ts";
+import { IMPORTED_RAGGED } from "./imported_ragged.ts";
 import type { SampleTable } from "./inputs.ts";
 import { LINALG } from "./linalg.ts";
 import { LINEAR } from "./linear.ts";
@@ -27,6 +28,7 @@ export const FAMILIES: Readonly<Record<string, SampleTable>> = {
   image: IMAGE,
   imported: IMPORTED,
   imported_more: IMPORTED_MORE,
+  imported_ragged: IMPORTED_RAGGED,
   linalg: LINALG,
   linear: LINEAR,
   names: NAMES,
@@ -94,7 +96,8 @@ export const WITHOUT_SAMPLES: Readonly<Record<string, string>> = {
   _OntoRows: "changes memory that it is given: tests/train",
   ...Object.fromEntries(
     [
-      ...["HashTable", "MutableHashTable", "InitializeTable", "LookupTableImport"],
+      ...["HashTable", "MutableHashTable", "MutableHashTableOfTensors"],
+      ...["InitializeTable", "LookupTableImport"],
       ...["LookupTableFind", "LookupTableSize"],
     ].flatMap((name) => [name, `${name}V2`].map((op) => [op, "state: tests/tf"])),
   ),

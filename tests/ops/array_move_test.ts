@@ -1,5 +1,5 @@
 import * as tf from "@weft/weft";
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { gradCheck } from "@weft/weft/testing";
 import { HAS_WEBGPU, testOnDevices } from "../devices.ts";
 
@@ -216,6 +216,23 @@ testOnDevices("tile() and broadcastTo() repeat", () => {
     "Incompatible shapes: [2] vs. [3]",
   );
   assertEquals(tf.broadcastArgs([2, 1], [1, 3]).arraySync(), [2, 3]);
+});
+
+testOnDevices("slice() takes all the rest where ranks are known at run time alone", async () => {
+  const graph = new tf.Graph(),
+    [x, i, y, z, w] = graph.asDefault(() => {
+      const x = tf.placeholder("float32"), i = tf.placeholder("int32");
+      return [x, i, tf.slice(x, [1]), tf.slice(x, 0), tf.slice(x, i)];
+    });
+  await using session = new tf.Session({ graph });
+  const read = async (part: tf.Tensor, value: unknown, at: number[] = [1]) =>
+    ((await session.run(part, { feeds: new Map([[x, value], [i, at]]) as never })) as tf.NdArray)
+      .toArray();
+  assertEquals(await read(y, [1, 2, 3]), [2, 3]);
+  assertEquals(await read(y, [[1, 2], [3, 4]]), [[3, 4]]);
+  assertEquals(await read(z, [[1, 2], [3, 4]]), [[1, 2], [3, 4]]);
+  assertEquals(await read(w, [[1, 2], [3, 4]], [1, 1]), [[4]]);
+  await assertRejects(() => read(y, 5), tf.errors.InvalidArgumentError, "0 elements");
 });
 
 testOnDevices("a copy of more than 65 535 workgroups is whole", () => {

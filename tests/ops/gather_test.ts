@@ -80,6 +80,36 @@ testOnDevices("gatherND() and scatterND() go by index vectors", () => {
   assertThrows(() => tf.scatterND(at, [1, 2, 3], [3, 2]), tf.ValueError, "must have updates.shape");
 });
 
+testOnDevices("scatterND() joins bools and texts that meet, as TensorFlow does", async () => {
+  using _s = tf.scope();
+  const at = ints([1, 3, 1, 1], [4, 1]), none = ints([], [0, 1]);
+  const unknown = (dtype: tf.DType) => ({
+    inputSignature: [new tf.TensorSpec(null, "int32"), new tf.TensorSpec(null, dtype)],
+  });
+  const ways = (dtype: tf.DType) => {
+    const scatter = (at: tf.Tensor, x: tf.Tensor) => tf.scatterND(at, x, [5]);
+    return [scatter, tf.function(scatter), tf.function(scatter, unknown(dtype))];
+  };
+  for (const scatter of ways("bool")) {
+    const flags = scatter(at, tf.tensor([true, false, true, true]));
+    assertEquals(await flags.array(), [false, true, false, false, false]);
+    assertEquals(await scatter(none, tf.zeros([0], "bool")).array(), new Array(5).fill(false));
+  }
+  for (const scatter of ways("string")) {
+    const texts = scatter(at, tf.tensor(["a", "b", "c", "d"]));
+    assertEquals(await texts.array() as unknown, ["", "acd", "", "b", ""]);
+  }
+  const rows = tf.scatterND(ints([1, 0], [2, 1]), tf.tensor([["a", "b"], ["c", "d"]]), [3, 2]);
+  assertEquals(await rows.array() as unknown, [["c", "d"], ["a", "b"], ["", ""]]);
+  // More flags for a place than a byte counts.
+  const many = tf.scatterND(tf.zeros([4096, 1], "int32"), tf.ones([4096], "bool"), [40]);
+  assertEquals(await tf.sum(tf.cast(many, "int32")).array() as unknown, 1);
+  const each = tf.vmap((i: tf.Tensor, x: tf.Tensor) => tf.scatterND(i, x, [2]));
+  const flags = each(ints([0, 1], [2, 1, 1]), tf.tensor([[true], [true]])) as tf.Tensor;
+  assertEquals(await flags.array(), [[true, false], [false, true]]);
+  assertThrows(() => tf.tensorScatterAdd(tf.tensor(["a"]), ints([0], [1, 1]), ["b"]), TypeError);
+});
+
 testOnDevices("sums over many rows are exact for integers and close for floats", () => {
   const rows = 3000, places = 40;
   const at = Array.from({ length: rows }, (_, i) => (i * 7919) % places);

@@ -249,9 +249,15 @@ test("a page tells where there is no WebGPU", async (page) => {
   assertStringIncludes((await page.textContent("#note"))!, "no WebGPU");
 });
 
-test("a picture is made larger and smaller by buttons and keys, and fitted", async (page) => {
+test("a picture is in sight at first where its text stays legible, is made larger and smaller, and fitted", async (page) => {
   await page.goto(`${home}/inside.html?device=cpu`);
   await begun(page, "inside");
+  const below = () =>
+    page.evaluate(() => {
+      const { scrollHeight, clientHeight } = document.getElementById("picture")!;
+      return scrollHeight - clientHeight;
+    });
+  assert(await below() <= 1);
   const width = () =>
     page.evaluate(() => document.querySelector("#picture svg")!.getBoundingClientRect().width);
   const first = await width();
@@ -260,13 +266,28 @@ test("a picture is made larger and smaller by buttons and keys, and fitted", asy
   assert(larger > first * 1.2, `${first} ${larger}`);
   await page.focus("#picture");
   for (let i = 0; i < 6; i++) await page.keyboard.press("+");
-  assert(await width() <= 4 * first + 1);
+  const own = await page.evaluate(() =>
+    document.querySelector<SVGSVGElement>("#picture svg")!.viewBox.baseVal.width
+  );
+  assert(await width() <= 4 * own + 1);
   await page.click(".zoom button >> text=Fit");
-  const [height, most] = await page.evaluate(() => {
-    const place = document.getElementById("picture")!;
-    return [place.scrollHeight, place.clientHeight];
-  });
-  assert(height! <= most! + 1, `${height} ${most}`);
+  assert(await below() <= 1);
+});
+
+test("the table of ops shows some rows, all when asked, and what is found", async (page) => {
+  await page.goto(`${home}/ops.html`);
+  const all = Number(/^(\d+) of \1 ops$/.exec(await textOf(page, "found", /./))![1]);
+  const shown = () => page.locator("#ops tbody tr:visible").count();
+  assert(all > 400 && await shown() === 40, `${all} ops`);
+  assertEquals(await page.textContent("#more"), `Show all ${all}`);
+  await page.fill("#filter", "abs");
+  assertEquals([await shown(), await page.isVisible("#more")], [2, false]);
+  await page.fill("#filter", "bf16");
+  await page.focus("#more");
+  await page.keyboard.press("Enter");
+  assertMatch((await page.textContent("#found"))!, new RegExp(`^${await shown()} of ${all} ops$`));
+  assertEquals(await page.isVisible("#more"), false);
+  assertEquals(await page.evaluate(() => document.activeElement!.tagName), "A");
 });
 
 test("the reference finds a name, and leads to it and to its source", async (page) => {

@@ -84,7 +84,8 @@ function partsOf(entry: ApiEntry, i: number): Part[] {
     }];
   }
   const [top, ...inner] = groups;
-  return [...byCategory(top!), ...inner.filter((g) => g.symbols.length > 0).map(namespacePart)];
+  const spaces = inner.filter((g) => g.symbols.length > 0).map(namespacePart);
+  return [...byCategory(top!), ...spaces.sort((a, b) => (a.title < b.title ? -1 : 1))];
 }
 
 function namespacePart({ name, doc, symbols }: ApiGroup): Part {

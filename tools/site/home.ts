@@ -13,7 +13,7 @@ const PROGRAM = `${SOURCE}/home/program.js`;
 
 /** Texts by the names that the page has for them. */
 export async function homeParts(): Promise<
-  Readonly<Record<"program" | "printed" | "plan", string>>
+  Readonly<Record<"program" | "printed" | "plan" | "pageKib" | "eagerKib", string>>
 > {
   const watch = new PlanWatch(), lines: string[] = [];
   const { log } = console;
@@ -25,7 +25,11 @@ export async function homeParts(): Promise<
     console.log = log;
   }
   const [{ svg }] = watch.plans();
-  return { program: escaped(read(PROGRAM)), printed: escaped(lines.join("\n")), plan: svg };
+  const weights = /small network loads (\d+) KiB \(brotli\), or (\d+) of/.exec(read("README.md"));
+  if (weights === null) throw new Error("Cannot find in README.md what a page loads");
+  const [, pageKib, eagerKib] = weights as unknown as [string, string, string];
+  const program = escaped(read(PROGRAM)), printed = escaped(lines.join("\n"));
+  return { program, printed, plan: svg, pageKib, eagerKib };
 }
 
 function escaped(text: string): string {

@@ -1,8 +1,8 @@
 /** Pictures that can be made larger, moved and fitted: by buttons, keys, the wheel with Ctrl, and by dragging. */
 /// <reference lib="dom" />
 
-/** Smallest scale of a picture's text before it is fitted; wider pictures scroll. */
-const SMALLEST = 0.6;
+/** Smallest scale of a picture's text before it is fitted, which is legible still; larger pictures scroll. */
+const SMALLEST = 0.8;
 const LARGEST = 4, STEP = 1.25;
 
 /** A place for pictures; its box scrolls. */
@@ -59,7 +59,7 @@ class Zoom {
     this.#bar.hidden = picture === null;
     if (picture === null) return;
     picture.dataset.width = String(picture.width.baseVal.value);
-    this.#set(Math.min(1, Math.max(SMALLEST, this.#place.clientWidth / this.#width)));
+    this.#set(Math.max(SMALLEST, this.#whole));
   }
 
   get #width(): number {
@@ -82,11 +82,16 @@ class Zoom {
     place.scrollTo(left * this.#scale / before - x, top * this.#scale / before - y);
   }
 
-  /** Shows the whole picture. */
-  #fit(): void {
+  /** The scale at which all of the picture is in sight, at most 1. */
+  get #whole(): number {
     const { clientWidth, clientHeight } = this.#place, box = this.#picture!.viewBox.baseVal;
     const most = parseFloat(getComputedStyle(this.#place).maxHeight) || clientHeight;
-    this.#set(Math.min(1, clientWidth / box.width, (most - 8) / box.height));
+    return Math.min(1, clientWidth / box.width, (most - 8) / box.height);
+  }
+
+  /** Shows the whole picture. */
+  #fit(): void {
+    this.#set(this.#whole);
   }
 }
 

@@ -15,6 +15,7 @@ import { jacobians, rowJacobian } from "./jacobians.ts";
 import { ownGradients } from "./own_gradients.ts";
 import { tapeMemory } from "./step_recorder.ts";
 import { TapeRecording } from "./tape_recording.ts";
+import { inTapeScope, namedStep } from "./tape_scopes.ts";
 import { dense } from "../ops/array/indexed_slices.ts";
 import { onesOfTensor, zerosOfTensor } from "../ops/array/fill_ops.ts";
 
@@ -248,6 +249,7 @@ export class GradientTape implements Disposable {
       const found = backprop(steps, seeds, {
         sources: followed.map((x) => x.id),
         variables: followed.flatMap((x) => handleOf(x) ?? []),
+        around: namedStep,
         slices,
         flow: recorder.flow,
       });
@@ -259,7 +261,7 @@ export class GradientTape implements Disposable {
     const others = currentRecorders().filter((r) => r !== recorder);
     const grads = withRecorders(
       this.#persistent && recording.isRunning ? currentRecorders() : others,
-      () => tapeMemory().tidy(() => ownGradients(() => pass(differentiate))),
+      () => inTapeScope("", () => tapeMemory().tidy(() => ownGradients(() => pass(differentiate)))),
     );
     if (!this.#persistent) this.dispose();
     return grads;

@@ -1,15 +1,17 @@
 /** Rules for calls, branches and loops: their bodies run for all rows, and rows that go different ways choose by element. */
 import type { OpInput } from "../core/apply.ts";
+import { isTrainable } from "../core/dtype.ts";
 import { isConcrete, type PartialShape } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { FuncGraph } from "../graph/func_graph.ts";
 import type { Operation, SymbolicTensor } from "../graph/operation.ts";
 import { asTensor, intVector } from "../ops/input.ts";
 import { cast } from "../ops/array/cast.ts";
-import { zeros } from "../ops/array/creation.ts";
+import { fill, zeros } from "../ops/array/creation.ts";
 import { gather } from "../ops/array/gather.ts";
-import { range } from "../ops/array/ranges.ts";
-import { shape } from "../ops/array/view.ts";
+import { concat } from "../ops/array/join.ts";
+import { rank, reshape, shape, stopGradient } from "../ops/array/view.ts";
+import { sub } from "../ops/pointwise/arithmetic.ts";
 import { logicalNot } from "../ops/pointwise/logical.ts";
 import { where } from "../ops/pointwise/select.ts";
 import { argMax } from "../ops/reduce/arg_reduce.ts";
@@ -20,7 +22,7 @@ import { foldl, foldr, mapFn, scan } from "../runtime/control/functional_ops.ts"
 import { whileLoop } from "../runtime/control/while_loop.ts";
 import type { ConcreteFunction } from "../runtime/functions/concrete_function.ts";
 import { actsInside, differing } from "./differing.ts";
-import { isTotal } from "./total.ts";
+import { type Hazard, hazardOf } from "./hazards.ts";
 import {
   batchedOf,
   moveAxis,
@@ -81,14 +83,25 @@ function choose(chosen: RowValue, yes: Tensor, no: Tensor): Tensor {
 }
 
 /**
- * Values for the rows of `on` to compute with; other rows get those of the first that is on, so that they meet no value that `on` keeps
- * from them: an index, a zero, the root of a negative number. Needs one that is on.
+ * Values for the rows of `on` to compute a body with; other rows get what keeps them from its hazard, through which no
+ * gradient flows: zeros for infinities, and the values of the first row that is on for what the body refuses, an index or the
+ * root of a negative number. The latter needs a row that is on.
  */
-function only(on: Tensor, values: readonly RowValue[]): RowValue[] {
-  if (!values.some(isBatched)) return [...values];
-  const own = range(0, gather(shape(on), 0), 1, "int32");
-  const from = where(on, own, cast(argMax(cast(on, "int32")), "int32"));
-  return values.map((v) => v.batched ? { all: gather(v.all, from) as Tensor, batched: true } : v);
+function guarded(on: Tensor, values: readonly RowValue[], hazard: Hazard): RowValue[] {
+  const first = cast(argMax(cast(on, "int32")), "int32");
+  const guard = (all: Tensor): Tensor => {
+    if (hazard === "refusal") return where(before(on, all), all, stopGradient(gather(all, first)));
+    return isTrainable(all.dtype) ? where(before(on, all), all, zeros([], all.dtype)) : all;
+  };
+  if (hazard === "none") return [...values];
+  return values.map((v) => v.batched ? { all: guard(v.all as Tensor), batched: true } : v);
+}
+
+/** The flags of rows in as many axes as `x` has. */
+function before(on: Tensor, x: Tensor): Tensor {
+  const known = x.staticShape;
+  if (known !== null) return withRowRank({ all: on, batched: true }, known.length - 1) as Tensor;
+  return reshape(on, concat([shape(on), fill(sub(reshape(rank(x), [1]), 1), 1)]));
 }
 
 const branched: ControlRule = (call) => {
@@ -97,9 +110,10 @@ const branched: ControlRule = (call) => {
   const isActing = branches.some(({ f }) => actsInside(f.graph));
   const outputs = op.outputs.slice(0, -1);
   const flags = outputs.map(() => isActing || inputs.some(isBatched));
-  const [yes, no] = branches.map((branch) => (on?: Tensor): Tensor[] => {
+  const hazards = branches.map(({ f }) => hazardOf(f.graph));
+  const [yes, no] = branches.map((branch, i) => (on?: Tensor): Tensor[] => {
     const captured = capturedBy(branch, inputs, 1);
-    const own = on === undefined ? captured : only(on, captured);
+    const own = on === undefined ? captured : guarded(on, captured, hazards[i]);
     return spread(run(branch.f.graph, [], own, rows), flags, rows);
   });
   if (!pred.batched) return valuesOf(cond(asTensor(pred.all), yes, no), flags);
@@ -110,7 +124,7 @@ const branched: ControlRule = (call) => {
   const none = (): Tensor[] =>
     outputs.map((t) => zeros(withRows(intVector(t.staticShape as number[]), rows), t.dtype));
   const [a, b] = ([[yes, on], [no, logicalNot(on)]] as const).map(([way, on], i) =>
-    isTotal(branches[i].f.graph) ? way() : cond(any(on), () => way(on), none)
+    hazards[i] === "refusal" ? cond(any(on), () => way(on), none) : way(on)
   );
   return valuesOf(a.map((t, i) => choose(pred, t, b[i])), flags);
 };
@@ -124,6 +138,7 @@ const repeated: ControlRule = (call) => {
   const [isOwn] = differing(test.f.graph, flags, ofTest.map(isBatched));
   const next = flags.map((flag) => flag || isOwn);
   const isActing = actsInside(body.f.graph) || actsInside(test.f.graph);
+  const hazard = hazardOf(body.f.graph);
   const shapes = op.attrs.output_shapes as readonly PartialShape[];
   if (isOwn && (isActing || !shapes.every(isConcrete))) {
     return valuesOf(loop(op, inputs, rows), op.outputs.map(() => true));
@@ -142,7 +157,7 @@ const repeated: ControlRule = (call) => {
       const all = [...valuesOf(vars, next), ...ofBody];
       if (!isOwn) return turn(all);
       const chosen = goesOn(vars);
-      const after = turn(isTotal(body.f.graph) ? all : only(chosen.all as Tensor, all));
+      const after = turn(guarded(chosen.all as Tensor, all, hazard));
       return after.map((t, i) => choose(chosen, t, vars[i]));
     },
     spread(states, next, rows),

@@ -293,6 +293,7 @@ export const DTYPE_GROUPS: Readonly<Record<string, readonly DType[]>> = {
   integer: INTEGER,
   real: [...FLOATING, ...INTEGER],
   numeric: [...FLOATING, ...INTEGER, ...COMPLEX],
+  additive: [...FLOATING, ...INTEGER, ...COMPLEX, "bool", "string"],
   index: ["int32", "int64"],
 };
 

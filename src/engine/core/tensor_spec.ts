@@ -2,7 +2,7 @@
 import { asDType, type DType } from "./dtype.ts";
 import { compatible, isConcrete, type PartialShape, type Shape, shapeText } from "./shape.ts";
 import type { NdArray } from "./nd_array.ts";
-import { wrongArgument } from "./arguments.ts";
+import { wantMade, wrongArgument } from "./arguments.ts";
 
 /** Dtype and (partial) shape, and the value where it is known. */
 export interface Spec {
@@ -46,6 +46,7 @@ export class TensorSpecClass implements Spec {
 
   /** True where a tensor of this dtype and shape fits. */
   isCompatibleWith(other: Spec): boolean {
+    wantMade(other, "dtype", { arg: "other", fn: "isCompatibleWith", wanted: "a spec" });
     return other.dtype === this.dtype && compatible(this.shape, other.shape);
   }
 

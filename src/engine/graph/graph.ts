@@ -1,14 +1,11 @@
-/**
- * Graph: append-only operations with unique names, name scopes and control dependencies. As an interpreter it adds an
- * operation for each `apply`.
- */
+/** Graph: append-only operations with unique names, name scopes and control dependencies. As an interpreter it adds an operation for each `apply`. */
 import { type Seam, seam } from "../core/contract/seam.ts";
 import { counter } from "../core/collections/counter.ts";
 import { type OpInput, withInterpreter } from "../core/apply.ts";
 import { type Attrs, inferOutputs, lookupOp, type OpDef } from "../core/op.ts";
 import { castArray } from "../core/convert.ts";
 import { DTYPES } from "../core/dtype.ts";
-import { wantFunction, wantList, wantString, wrongArgument } from "../core/arguments.ts";
+import { wantFunction, wantList, wantMade, wantString, wrongArgument } from "../core/arguments.ts";
 import { isSealed, NdArray } from "../core/nd_array.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { type Spec, specText } from "../core/tensor_spec.ts";
@@ -382,10 +379,12 @@ export class Graph {
 
   /** Forbids feeding a tensor. */
   preventFeeding(t: Tensor): void {
+    wantMade(t, "id", { arg: "t", fn: "preventFeeding", wanted: "a tensor" });
     this.#unfeedable.add(t.id);
   }
   /** False after `preventFeeding`. */
   isFeedable(t: Tensor): boolean {
+    wantMade(t, "id", { arg: "t", fn: "isFeedable", wanted: "a tensor" });
     return !this.#unfeedable.has(t.id);
   }
 

@@ -1,7 +1,7 @@
 /** Parts of tensors at places that may be computed, kept inside as JAX keeps them: dynamicSlice, dynamicUpdateSlice. */
 import { compose, type OpInput } from "../core/apply.ts";
 import { wantList, wrongArgument } from "../core/arguments.ts";
-import { isInteger } from "../core/dtype.ts";
+import { DTYPES, isInteger } from "../core/dtype.ts";
 import { ValueError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { type PartialShape, shapeText } from "../core/shape.ts";
@@ -10,7 +10,8 @@ import { describe } from "../core/text.ts";
 import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { cast } from "./array/cast.ts";
 import { gather } from "./array/gather.ts";
-import { unstack } from "./array/join.ts";
+import { concat, unstack } from "./array/join.ts";
+import { pad } from "./array/pad.ts";
 import { range } from "./array/ranges.ts";
 import { slice } from "./array/slice.ts";
 import { hostInts, identity, reshape, shape } from "./array/view.ts";
@@ -113,7 +114,11 @@ export function dynamicUpdateSlice(
         }: wanted its rank, and no greater extents`,
       );
     }
-    if (sizes.includes(0)) return identity(input);
+    if (sizes.includes(0)) {
+      // Joined, the update has a gradient, too.
+      const all = concat([reshape(patch, [0]), reshape(input, [-1])], 0);
+      return reshape(all, shape(input));
+    }
     const masks: Tensor[] = [];
     const spread = starts.reduce<Tensor>((grown, start, axis) => {
       const n = extent(patch, axis), dim = extent(input, axis);
@@ -121,14 +126,16 @@ export function dynamicUpdateSlice(
       const at = sub(range(0, dim, 1, "int32"), inside(start, dim, n));
       const isIn = logicalAnd(greaterEqual(at, 0), less(at, n));
       masks.push(reshape(isIn, dims.map((_, i) => (i === axis ? -1 : 1))));
-      return gather(grown, clipByValue(at, 0, sub1(n)), axis);
+      // One element more may be taken of an update that turns out to be empty.
+      const rows = typeof n === "number"
+        ? grown
+        : pad(grown, dims.map((_, i) => [0, +(i === axis)]));
+      return gather(rows, clipByValue(at, 0, typeof n === "number" ? n - 1 : n), axis);
     }, patch);
     // Where all is replaced, `x` still has a gradient: zeros.
     return where(masks.reduce<TensorLike>((a, b) => logicalAnd(a, b), true), spread, input);
   });
 }
-
-const sub1 = (n: Int): Int => (typeof n === "number" ? n - 1 : sub(n, 1));
 
 function knownRank(x: Tensor, arg: string, fn: string): readonly (number | null)[] {
   const dims: PartialShape = shapeOfInput(x);
@@ -163,7 +170,7 @@ function startsOf(given: StartIndices, rank: number, fn: string): Int[] {
     }
     wantWhole(given, "startIndices", fn);
     if (given instanceof NdArray) return hostInts(given);
-    return unstack(reshape(cast(given, "int32"), [rank]));
+    return unstack(reshape(narrow(given), [rank]));
   }
   wantList(given, "startIndices", fn, "whole numbers and integer scalars");
   wantEach(given, rank, "startIndices", fn);
@@ -179,8 +186,17 @@ function startsOf(given: StartIndices, rank: number, fn: string): Int[] {
       throw new ValueError(`Cannot apply ${fn} at ${arg} of shape ${shapeText(dims)}: wanted []`);
     }
     wantWhole(start, arg, fn);
-    return cast(start, "int32");
+    return narrow(start);
   });
+}
+
+/** Returns places as int32; those beyond it are its ends, as both are moved inside. */
+function narrow(places: Tensor): Tensor {
+  const { bytes, kind } = DTYPES[places.dtype],
+    isWide = bytes > 4 || (bytes === 4 && kind === "uint");
+  if (!isWide) return cast(places, "int32");
+  const low = kind === "uint" ? 0 : -(2 ** 31);
+  return cast(minimum(maximum(places, low), 2 ** 31 - 1), "int32");
 }
 
 function wantEach(list: readonly unknown[], rank: number, arg: string, fn: string): void {

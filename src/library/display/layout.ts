@@ -307,8 +307,8 @@ function drawn(
 ): Layout {
   const all = layers.flat();
   const half = ({ node }: Cell): number => node === null ? LINE / 2 : width / 2;
-  const left = Math.min(0, ...all.map((c) => c.x - half(c)));
-  const right = Math.max(0, ...all.map((c) => c.x + half(c)));
+  const left = Math.min(...all.map((c) => c.x - half(c)));
+  const right = Math.max(...all.map((c) => c.x + half(c)));
   const middle = (c: Cell): number => Math.round(c.x - left + across);
   const top = (layer: number): number => across + layer * (height + down);
   const ports = portsOf(cells, chains, edges, width);

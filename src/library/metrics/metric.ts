@@ -1,5 +1,11 @@
 /** The base of metrics: variables on the device that batches are added to, and a result made of them. */
-import { optionCheck, wantList, wantMade } from "../../engine/core/arguments.ts";
+import {
+  optionCheck,
+  wantFunction,
+  wantList,
+  wantMade,
+  wantObject,
+} from "../../engine/core/arguments.ts";
 import { compose, withInterpreter } from "../../engine/core/apply.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { showAs } from "../../engine/core/arrays/shown.ts";
@@ -69,9 +75,12 @@ export abstract class Metric {
 
   /** Adds to the state. Returns the operation in a graph, else null. */
   protected add(increments: () => MetricState): StepOperation | null {
+    wantFunction(increments, "increments", "add");
     const done: (StepOperation | null)[] = [];
     tidy(() => {
-      for (const [key, value] of Object.entries(increments())) {
+      const added = increments();
+      wantObject(added, "increments()", "add", "an object of tensors");
+      for (const [key, value] of Object.entries(added)) {
         done.push(this.#state[key].assignAdd(value)?.operation ?? null);
       }
     });

@@ -4,7 +4,13 @@ import { withInterpreter } from "../../engine/core/apply.ts";
 import { NotFoundError, ValueError } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import { isPlainObject } from "../../engine/core/nest.ts";
-import { optionCheck, wantList, wrongArgument } from "../../engine/core/arguments.ts";
+import {
+  optionCheck,
+  wantList,
+  wantMade,
+  wantString,
+  wrongArgument,
+} from "../../engine/core/arguments.ts";
 import { checkpointFormat } from "../../library/io/checkpoint/format.ts";
 import {
   folderOf,
@@ -37,6 +43,11 @@ export interface SaveOptions {
   readonly writeState?: boolean;
   /** Name of the state file. Default `"checkpoint"`. */
   readonly latestFilename?: string;
+}
+
+function wantPlace(session: Session, prefix: string, fn: string): void {
+  wantMade(session, "run", { arg: "session", fn, wanted: "a session" });
+  wantString(prefix, "prefix", fn);
 }
 
 const checkSaver = optionCheck<SaverOptions>("Saver", {
@@ -78,6 +89,7 @@ export class Saver {
 
   /** Takes over existing checkpoints of another saver, oldest first, to be deleted in their turn. */
   async recoverLastCheckpoints(checkpointPaths: readonly string[]): Promise<void> {
+    wantList(checkpointPaths, "checkpointPaths", "recoverLastCheckpoints", "paths");
     await this.#kept.recover(checkpointPaths);
   }
 
@@ -87,6 +99,7 @@ export class Saver {
    */
   async save(session: Session, prefix: string, options: SaveOptions = {}): Promise<string> {
     checkSave(options);
+    wantPlace(session, prefix, "Saver.save");
     const { globalStep, writeState = true, latestFilename = "checkpoint" } = options;
     const format = checkpointFormat.to("save a checkpoint");
     const step = globalStep instanceof Variable ? await session.run(globalStep) : globalStep;
@@ -115,6 +128,7 @@ export class Saver {
    * variable that the checkpoint lacks, `ValueError` for another shape or dtype; no variable is changed then.
    */
   async restore(session: Session, prefix: string): Promise<void> {
+    wantPlace(session, prefix, "Saver.restore");
     const checkpoint = await checkpointFormat.to("restore a checkpoint").read(prefix);
     try {
       const found: [Variable, NdArray][] = [];

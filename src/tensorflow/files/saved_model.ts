@@ -16,9 +16,9 @@ import { raiseVersion1 } from "../graph_def/version_1.ts";
 import { Operation } from "../../engine/graph/operation.ts";
 import { naming, namingAsync } from "../../library/io/naming.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
-import { makesTable } from "../../engine/ops/host/lookup.ts";
 import { type TracedFunction, tracedFunction } from "../../engine/runtime/functions/function.ts";
 import { importNodes } from "../graph/import_graph_def.ts";
+import { isTable } from "../graph/op_table.ts";
 import { GraphResources } from "../graph/resources.ts";
 import type { ScriptFunctions } from "../graph/scripts.ts";
 import type { Variable } from "../../engine/runtime/variables/variable.ts";
@@ -167,7 +167,7 @@ class Model implements LoadedModel {
     }
     // A model without variables may lack their files, unless it has tables that were saved with them.
     const isSaved = this.variables.length > 0 ||
-      this.#def.node.some(({ op }) => op.startsWith("MutableHashTable"));
+      this.#def.node.some(({ op }) => /Mutable\w*HashTable/.test(op));
     if (this.#meta.saverDef !== undefined && isSaved) {
       await this.#restore(this.#meta.saverDef);
     }
@@ -342,7 +342,7 @@ class Model implements LoadedModel {
     const body = this.#def.library?.function.find((f) => f.signature.name === name);
     if (body === undefined || functions[name!] === undefined) return undefined;
     const shared = body.nodeDef.map(sharedName).find((n) => n !== "");
-    return this.#def.node.find((n) => makesTable(n.op) && sharedName(n) === shared)?.name;
+    return this.#def.node.find((n) => isTable(n.op) && sharedName(n) === shared)?.name;
   }
 
   #signature(

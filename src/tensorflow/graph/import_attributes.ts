@@ -14,7 +14,7 @@ import type { Budget } from "../graph_def/check.ts";
 import type { AttrValueJson, NodeDefJson } from "../../engine/graph/graph_def_json.ts";
 import { isLoop } from "../graph_def/nodes.ts";
 import { attrFromJson, text } from "../graph_def/values.ts";
-import type { SymbolicTensor } from "../../engine/graph/operation.ts";
+import { constantValue, type SymbolicTensor } from "../../engine/graph/operation.ts";
 import type { Branch } from "../../engine/runtime/control/branch.ts";
 import { ConcreteFunction } from "../../engine/runtime/functions/concrete_function.ts";
 import { ACCUMULATOR, ACCUMULATOR_V1 } from "../../engine/ops/host/accumulators.ts";
@@ -124,9 +124,15 @@ export function nodeAttributes(
       : variableOf(named("variable"), { ...out, ofGraph }, resources);
   }
   if (makesTable(op.name)) {
-    const name = named("table"), { key_dtype, value_dtype } = out as Attrs;
-    const isMutable = def.op.startsWith("Mutable");
-    const make = () => new LookupTable(name.name, [key_dtype, value_dtype], { isMutable, ofGraph });
+    const name = named("table"), { key_dtype, value_dtype, value_shape: valueShape } = out as Attrs;
+    const make = () =>
+      new LookupTable(name.name, [key_dtype, value_dtype], {
+        isMutable: op.name.startsWith("Mutable"),
+        ofGraph,
+        valueShape,
+        // Keys that a dense table never holds.
+        reserved: inputs.flatMap((key) => constantValue(key) ?? []),
+      });
     out._table = resources.get(name, make);
   }
   if (op === ACCUMULATOR.handle || op === ACCUMULATOR_V1.handle) {

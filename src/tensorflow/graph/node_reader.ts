@@ -16,6 +16,7 @@ import type {
 import { type Budget, checkInputCount, located } from "../graph_def/check.ts";
 import { controlInputs, dataInputs, sourceOf } from "../graph_def/nodes.ts";
 import { attrFromJson } from "../graph_def/values.ts";
+import { makesTable } from "../../engine/ops/host/lookup.ts";
 import { ConcreteFunction } from "../../engine/runtime/functions/concrete_function.ts";
 import { mergeDevices } from "../../engine/runtime/devices/devices.ts";
 import { opNamed, ruleFor } from "./op_table.ts";
@@ -257,6 +258,8 @@ export class Reader {
 
   #widened(op: OpDef, inputs: readonly SymbolicTensor[]): readonly SymbolicTensor[] {
     const { inputArgs } = op.signature;
+    // The keys that a dense table never holds are among its attributes here.
+    if (makesTable(op.name)) return [];
     if (!this.#options.narrowIntegers || inputArgs.length !== inputs.length) return inputs;
     return inputs.map((t, i) =>
       inputArgs[i].dtype === "int64" && t.dtype === "int32"

@@ -18,13 +18,16 @@ import { abs, sign } from "../../engine/ops/pointwise/rounding.ts";
 import { multiplyNoNan } from "../../engine/ops/pointwise/select.ts";
 import { sum } from "../../engine/ops/reduce/reduce.ts";
 import "../../engine/ops/host/examples.ts";
+import { makesTable } from "../../engine/ops/host/lookup.ts";
 import "../../engine/ops/text/all.ts";
 import "../ops/bits.ts";
+import "../ops/crosses.ts";
 import "../ops/mfcc.ts";
-import { FILE_OPS, tensorScatterSub } from "../../engine/ops/of_files.ts";
+import { concat, FILE_OPS, tensorScatterSub } from "../../engine/ops/of_files.ts";
 import "../ops/quantize.ts";
 import "../ops/quantized.ts";
 import "../ops/ragged_parts.ts";
+import "../ops/ragged_variant.ts";
 import "../ops/resample.ts";
 import "../ops/shapes.ts";
 import "../ops/sparse_dense.ts";
@@ -41,15 +44,7 @@ import {
   type RuleEntry,
   same,
 } from "./rule.ts";
-import {
-  concatOffsets,
-  inBlocks,
-  pass,
-  reverse,
-  reverseSequence,
-  stitched,
-  truth,
-} from "./rules/arrays.ts";
+import { inBlocks, pass, reverse, reverseSequence, stitched, truth } from "./rules/arrays.ts";
 import { binomialOfState, ofState, shuffled, truncatedBetween } from "./rules/draws.ts";
 import { functionGradient, oneOf } from "./rules/functions.ts";
 import { groupedConv, groupsOf } from "./rules/grouped_conv.ts";
@@ -92,11 +87,17 @@ const PARSED = ["sparse_indices"], PARSED_LISTS = ["context_sparse_indices"];
 
 const areTexts = ({ inputs: [x] }: ImportedNode): boolean => x?.dtype === "string";
 
+// Lists, variants in the file, are tensors of their rows' dtype.
+const areVariants = (node: ImportedNode): boolean =>
+  node.attr.T?.type === "DT_VARIANT" && areTexts(node);
+
 /** The ops that are not as they stand. */
 const TABLE: Record<string, OpEntry> = {
   // Ops of ours that do not know some nodes.
   Add: rule(({ inputs }) => [sumOfTexts(inputs)], 2, { when: areTexts }),
   AddV2: rule(({ inputs }) => [sumOfTexts(inputs)], 2, { when: areTexts }),
+  AddN: rule(({ inputs }) => put("_SumOfVariants", inputs), 1, { when: areVariants }),
+  ZerosLike: rule(({ inputs }) => put("_ZerosOfVariants", inputs), 1, { when: areVariants }),
   Conv2D: rule(groupedConv, 2, { when: (node) => groupsOf(node) > 1 }),
   // Other names, which files of TensorFlow.js have.
   FusedDepthwiseConv2dNative: same("_FusedDepthwiseConv2dNative"),
@@ -129,7 +130,6 @@ const TABLE: Record<string, OpEntry> = {
     0,
   ),
   Concat: rule(({ inputs: [axis, ...values] }) => [put1("ConcatV2", [...values, axis])], 2),
-  ConcatOffset: rule(concatOffsets, 2),
   Gather: rule(({ inputs: [x, indices] }) => [gather(x, indices)], 2),
   Reverse: rule(reverse, 2),
   ReverseSequence: rule(reverseSequence, 2),
@@ -225,6 +225,13 @@ const TABLE: Record<string, OpEntry> = {
   ParseSingleSequenceExample: rule(parseSingleSequenceExample, 2, { outputs: PARSED_LISTS }),
   // Sparse tensors.
   SparseConcat: rule(sparseConcat, 3),
+  // Tables: those without a name are their nodes', dense ones are hash tables that refuse two keys.
+  AnonymousHashTable: same("HashTableV2"),
+  AnonymousMutableHashTable: same("MutableHashTableV2"),
+  AnonymousMutableHashTableOfTensors: same("MutableHashTableOfTensorsV2"),
+  AnonymousMutableDenseHashTable: same("MutableHashTableOfTensorsV2"),
+  MutableDenseHashTable: same("MutableHashTableOfTensors"),
+  MutableDenseHashTableV2: same("MutableHashTableOfTensorsV2"),
   // Variables.
   ResourceGather: rule(resourceGather, 2),
   ResourceGatherNd: rule((node) => [gatherND(read(node), node.inputs[1])], 2),
@@ -266,7 +273,9 @@ const TABLE: Record<string, OpEntry> = {
   // Rows of one extent; rows of several extents are no stacked tensor.
   TensorListConcat: rule(({ inputs: [rows] }) => lists.joinedRows(rows)),
   TensorListConcatV2: rule(({ inputs: [rows] }) => lists.joinedRows(rows)),
+  TensorListConcatLists: rule(({ inputs }) => [concat([...inputs])], 2),
   TensorListSplit: rule(({ inputs: [values, , each] }) => [lists.parted(values, each)], 3),
+  TensorListElementShape: rule((node) => [lists.elementDims(node)]),
   TensorListLength: rule(({ inputs: [rows] }) => [lists.count(rows)]),
   TensorListPushBack: rule(({ inputs: [rows, row] }) => [appendRow(rows, row)], 2),
   TensorListPopBack: rule(({ inputs: [rows] }) => lists.popped(rows), 1, {
@@ -284,6 +293,19 @@ const TABLE: Record<string, OpEntry> = {
   TensorArrayGatherV3: rule(({ inputs: [, at, rows] }) => [gather(rows, at)], 3),
   TensorArraySizeV3: rule(({ inputs: [, rows] }) => [lists.count(rows)], 2),
   TensorArrayCloseV3: rule(() => [], 0),
+  ...refused(
+    "arrays without a flow are of TensorFlow before 1.0: write the graph with a version that has TensorArrayV3",
+    ...["", "Close", "Concat", "Gather", "Grad", "Pack", "Read", "Scatter", "Size", "Split"]
+      .flatMap(
+        (part) => [`TensorArray${part}`, `TensorArray${part}V2`],
+      ).filter((op) => op !== "TensorArrayPackV2"),
+    ...["TensorArrayUnpack", "TensorArrayWrite", "TensorArrayWriteV2"],
+  ),
+  ...refused(
+    "gradients of loops of TensorFlow 1 are not here: import the part before them and call tf.gradients",
+    ...["TensorArrayGradV3", "TensorArrayGradWithShape"],
+    ...["Stack", "StackPush", "StackPop", "StackClose"].flatMap((op) => [op, `${op}V2`]),
+  ),
   ...refused(
     "queues of TensorFlow 1 are not here: feed what they give, or iterate over tf.data",
     ...["FIFOQueueV2", "PaddingFIFOQueueV2", "PriorityQueueV2", "RandomShuffleQueueV2"],
@@ -335,6 +357,11 @@ function entryOf(op: string): OpEntry | undefined {
 export function opNamed(op: string): ReturnType<typeof lookupOp> {
   const entry = entryOf(op), name = entry !== undefined && "op" in entry ? entry.op : op;
   return lookupOp(name) ?? FILE_OPS.find((def) => def.name === name);
+}
+
+/** True for ops that make the handle of a table. */
+export function isTable(op: string): boolean {
+  return makesTable(opNamed(op)?.name ?? "");
 }
 
 /** The rule by which a node is written in others; undefined where it stands as it is, as it does once the op is one of ours. */

@@ -1,5 +1,6 @@
-/** BroadcastGradientArgs: the axes along which gradients of broadcast operands are summed. */
+/** Shapes of gradients: axes along which broadcast operands are summed, and places of joined parts. */
 import { defineOp } from "../../engine/core/op.ts";
+import type { NdArray } from "../../engine/core/nd_array.ts";
 import { hostInts } from "../../engine/ops/array/view.ts";
 import { refuse, wholeArray } from "../../engine/ops/host/arrays.ts";
 
@@ -26,4 +27,46 @@ defineOp({
   cpu: ([s0, s1], _, { attrs }) => {
     return repeatedAxes(hostInts(s0), hostInts(s1)).map((axes) => wholeArray(attrs.T, axes));
   },
+});
+
+/** Returns the place where each part of a concatenation begins. */
+function partPlaces(axis: NdArray, shapes: readonly NdArray[]): number[][] {
+  if (axis.shape.length > 0) {
+    refuse(`Concat dim tensor should be a scalar integer, but got shape [${axis.shape}]`);
+  }
+  shapes.forEach(({ shape }, i) => {
+    if (shape.length === 1) return;
+    refuse(`input ${i} should be a vector, but got shape [${shape}]`);
+  });
+  const [first, ...others] = shapes.map(hostInts), rank = first.length, given = hostInts(axis)[0];
+  const at = given < 0 ? given + rank : given;
+  if (at < 0 || at >= rank) refuse(`Concat dim is out of range: ${at} vs. ${rank}`);
+  others.forEach((dims, i) => {
+    if (dims.length !== rank) {
+      refuse(`input ${i + 1} should contain ${rank} elements, but got ${dims.length}`);
+    }
+    if (dims.every((d, k) => k === at || d === first[k])) return;
+    refuse(
+      `All dimensions except ${at} must match. Input ${
+        i + 1
+      } has shape [${dims}] and doesn't match input 0 with shape [${first}]`,
+    );
+  });
+  let next = 0;
+  return [first, ...others].map((dims) => {
+    const begin = next;
+    next += dims[at];
+    return dims.map((_, k) => (k === at ? begin : 0));
+  });
+}
+
+defineOp({
+  name: "ConcatOffset",
+  inputs: ["concat_dim: int32", "shape: N * T"],
+  outputs: ["offset: N * T"],
+  attrs: ["N: int >= 2", "T: index = int32"],
+  infer: ([, ...shapes]) => shapes.map(({ shape }) => shape),
+  grad: null,
+  cpu: ([axis, ...shapes], _, { attrs }) =>
+    partPlaces(axis, shapes).map((begin) => wholeArray(attrs.T, begin)),
 });

@@ -51,7 +51,7 @@ export function scatterVariants(
   if (how === "write") return [variant("write", gatherFits, writeGpu)];
   // A search for few rows or few places, else atomic additions, which are of float32 for float16.
   return [
-    variant("search", searchFits, searchAddGpu),
+    variant("search", (layout, dtype) => dtype !== "bool" && searchFits(layout), searchAddGpu),
     throughFloat32(variant("atomic", atomicFits, atomicAddGpu)),
   ];
 }
@@ -64,7 +64,7 @@ function searchFits(layout: RowLayout): boolean {
 
 function atomicFits(layout: RowLayout, dtype: DType): boolean {
   return layout.dims.length <= 32 &&
-    (dtype === "float32" || dtype === "int32" || dtype === "uint32");
+    (dtype === "float32" || dtype === "int32" || dtype === "uint32" || dtype === "bool");
 }
 
 /** Plans the scatter of an input's rows into the result. */
@@ -142,6 +142,7 @@ const ontoGpu: Scatter<ScatterInputs & { readonly how: "add" | "write" }> = (
     cell: adds ? `atomic<${floats ? "u32" : type}>` : type,
     adds,
     floats,
+    bools: dtype === "bool",
     rank: dims.length,
   }, { name: `scatter_${how}` });
   const places = [batch * outer * extent * inner, gpuBytes(dtype)] as const;

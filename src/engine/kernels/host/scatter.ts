@@ -1,7 +1,8 @@
 /** Scatters of rows on the host: added, or written over. */
 import type { RowLayout } from "../../core/meaning.ts";
 import type { NdArray } from "../../core/nd_array.ts";
-import { wordsOf } from "./fill.ts";
+import { DTYPES } from "../../core/dtype.ts";
+import { fillNumber, wordsOf } from "./fill.ts";
 import { rowsOf } from "../copy/gather_layout.ts";
 import { Accumulator, addable } from "./scatter_accumulate.ts";
 
@@ -70,6 +71,28 @@ function writeRows(rows: NdArray, places: Int32Array, layout: RowLayout, out: Nd
   });
 }
 
+/** Joins bools by or, and texts one after the other, from false and empty ones on. */
+function joinRows(rows: NdArray, places: Int32Array, layout: RowLayout, out: NdArray): void {
+  fillNumber(out, 0);
+  const isText = out.dtype === "string", to = out.data as unknown[], { inner } = layout;
+  eachRow(layout, places, (place, row) => {
+    for (let i = 0; i < inner; i++) {
+      const p = place * inner + i, v = (rows.data as unknown[])[row * inner + i];
+      to[p] = isText
+        ? joined(to[p] as Uint8Array, v as Uint8Array)
+        : (to[p] as number) | (v as number);
+    }
+  });
+}
+
+function joined(a: Uint8Array, b: Uint8Array): Uint8Array {
+  if (a.length === 0) return b;
+  const all = new Uint8Array(a.length + b.length);
+  all.set(a);
+  all.set(b, a.length);
+  return all;
+}
+
 function addRows(
   rows: NdArray,
   places: Int32Array,
@@ -77,8 +100,9 @@ function addRows(
   out: NdArray,
   keep: boolean,
 ): void {
+  const { inner } = layout, { kind } = DTYPES[out.dtype];
+  if (kind === "bool" || kind === "string") return joinRows(rows, places, layout, out);
   const sums = new Accumulator(out, keep), values = addable(rows);
-  const { inner } = layout;
   eachRow(layout, places, (place, row) => sums.add(place * inner, values, row * inner, inner));
   sums.finish();
 }

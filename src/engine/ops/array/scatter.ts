@@ -31,7 +31,7 @@ const ScatterNd = defineOp({
   name: "ScatterNd",
   inputs: ["indices: Tindices", "updates: T", "shape: Tindices"],
   outputs: ["output: T"],
-  attrs: ["T: numeric", "Tindices: {int16, int32, int64} = int32"],
+  attrs: ["T: additive", "Tindices: {int16, int32, int64} = int32"],
   hostInputs: ["shape"],
   infer: ([indices, updates, shape]) => [
     scatteredShape(indices.shape, updates.shape, shapeFromHost(shape)),
@@ -153,7 +153,7 @@ function indexVectors(indices: OpInput, depth: number | undefined): OpInput {
 }
 
 /**
- * Adds `updates` at index vectors to zeros of a shape; an index that repeats is summed. A vector of indices counts as
+ * Adds `updates` at index vectors to zeros of a shape; an index that repeats is summed. Of bools one that holds is enough, texts are joined. A vector of indices counts as
  * one index each. Throws `ValueError` where shapes do not fit, `InvalidArgumentError` for an index out of range on the
  * CPU. TensorFlow op `ScatterNd`.
  *

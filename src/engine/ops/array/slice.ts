@@ -8,7 +8,8 @@ import type { Spec } from "../../core/tensor_spec.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { plainAxis } from "../../kernels/copy/map.ts";
 import { hostInts, knownInts, literalInts, reshape, shape } from "./view.ts";
-import { stack } from "./join.ts";
+import { cast } from "./cast.ts";
+import { concat, stack } from "./join.ts";
 import { copyKernels } from "./define_copy.ts";
 import { intScalar, intVector, shapeOfInput, toIndexInput, toInput, wantRank } from "../input.ts";
 import { sub } from "../pointwise/arithmetic.ts";
@@ -103,7 +104,18 @@ export function slice(x: TensorLike, begin: TensorLike, size?: TensorLike | null
   const input = toInput(x, "x", "slice");
   const rank = shapeOfInput(input)?.length;
   if (rank === 0) throw new ValueError("Slicing scalar is not possible");
+  if (rank === undefined && (size === undefined || size === null)) {
+    const from = corner(begin, rank, 0, "begin"), dims = shape(input as Tensor);
+    return apply1(Slice, [input, ...cornersOf(from, begin instanceof Tensor ? begin : dims)]);
+  }
   return apply1(Slice, [input, corner(begin, rank, 0, "begin"), corner(size, rank, -1, "size")]);
+}
+
+/** Returns a begin, and sizes of all the rest, for the axes that `like` has a number for. */
+function cornersOf(begin: OpInput, like: Tensor): [OpInput, OpInput] {
+  const wide = cast(like, begin.dtype), zeros = sub(wide, wide);
+  if (begin instanceof Tensor) return [begin, sub(zeros, 1)];
+  return [concat([begin, slice(zeros, [begin.size], [-1])], 0), sub(zeros, 1)];
 }
 
 /** Returns a begin or size with one number for each axis. */

@@ -57,7 +57,8 @@ function onTable(run: (table: Table, ...given: NdArray[]) => readonly NdArray[] 
   };
 }
 
-function tableOp(name: string): OpDef {
+/** Defines an op that makes a table; `more`: attributes that only some have. */
+function tableOp(name: string, more: readonly string[] = []): OpDef {
   return defineHandle({
     name,
     outputs: ["table_handle: resource"],
@@ -67,6 +68,7 @@ function tableOp(name: string): OpDef {
       "use_node_name_sharing: bool = false",
       "key_dtype: type",
       "value_dtype: type",
+      ...more,
       "_table: table = null",
     ],
     host: { state: (attrs) => attrs._table },
@@ -112,13 +114,13 @@ function sizeOp(name: string): void {
   });
 }
 
-/** Handles of tables: TensorFlow ops `HashTable` and `MutableHashTable`, and their second versions. */
+/** Handles of tables: TensorFlow ops `HashTable`, `MutableHashTable` and `MutableHashTableOfTensors`, and their second versions. */
 const TABLES: readonly OpDef[] = [
-  "HashTable",
-  "HashTableV2",
-  "MutableHashTable",
-  "MutableHashTableV2",
-].map(tableOp);
+  ...["HashTable", "HashTableV2", "MutableHashTable", "MutableHashTableV2"].map((n) => tableOp(n)),
+  ...["MutableHashTableOfTensors", "MutableHashTableOfTensorsV2"].map((n) =>
+    tableOp(n, ["value_shape: shape = []"])
+  ),
+];
 
 /** True for an op that makes the handle of a table. */
 export function makesTable(op: string): boolean {
@@ -147,7 +149,7 @@ defineEffect({
   inputs: ["table_handle: resource"],
   outputs: ["keys: Tkeys", "values: Tvalues"],
   attrs: ["Tkeys: type", "Tvalues: type"],
-  infer: () => [[null], [null]],
+  infer: () => [[null], null],
   host: onTable((table) => {
     const { keys, values } = table.entries();
     return [keys, values];

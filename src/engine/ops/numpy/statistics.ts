@@ -2,13 +2,15 @@
 import { optionCheck, wantNumber } from "../../core/arguments.ts";
 import { compose } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
-import { shapeText } from "../../core/shape.ts";
+import { isConcrete, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { brief } from "../../core/text.ts";
 import { cast } from "../array/cast.ts";
 import { gather } from "../array/gather.ts";
+import { concat } from "../array/join.ts";
 import { transpose } from "../array/move.ts";
 import { diagPart } from "../array/ranges.ts";
+import { slice } from "../array/slice.ts";
 import { expandDims, reshape, shape } from "../array/view.ts";
 import { matMul } from "../linalg/matmul.ts";
 import { add, div, mul, sub } from "../pointwise/arithmetic.ts";
@@ -98,22 +100,20 @@ function quantiles(x: TensorLike, q: TensorLike, order: Order): Tensor {
     );
   }
   const input = realInput(x, "x", fn), { dims, at } = axisOf(input, axis ?? -1, { arg: "x", fn });
-  const parts = realInput(q, "q", fn), isVector = parts.staticShape?.length === 1;
-  if (!isVector && parts.staticShape?.length !== 0) {
-    throw new ValueError(
-      `Cannot apply ${fn} with q of shape ${
-        shapeText(parts.staticShape)
-      }: wanted a number or a vector`,
-    );
-  }
+  const given = realInput(q, "q", fn), ranks = given.staticShape?.length, isVector = ranks !== 0;
+  const parts = isVector && ranks !== 1 ? reshape(given, [-1]) : given;
   const rows = axis === undefined ? reshape(input, [-1]) : lastAxis(input, at);
   const found = elementsAt(rows, div(parts, whole), method);
   const isOdd = any(isNaN(rows), -1, isVector), taken = where(isOdd, NaN, found);
-  const moved = isVector ? firstAxis(taken) : taken;
-  if (!keepDims) return moved;
-  const before = isVector ? 1 : 0;
-  return (axis === undefined ? dims.map((_, i) => i) : [at])
-    .reduce((t, i) => expandDims(t, before + i), moved);
+  const moved = isVector ? firstAxis(taken) : taken, before = isVector ? 1 : 0;
+  const one = !keepDims ? [] : axis === undefined ? dims.map((_, i) => i) : [at];
+  const kept = one.reduce((t, i) => expandDims(t, before + i), moved);
+  if (parts === given) return kept;
+  const all = [given.staticShape, kept.staticShape!.slice(1)].flat();
+  // Shapes of which all is known stay known.
+  return isConcrete(all)
+    ? reshape(kept, all)
+    : reshape(kept, concat([shape(given), slice(shape(kept), [1])]));
 }
 
 /** Finds the elements at parts of the order of each row. */

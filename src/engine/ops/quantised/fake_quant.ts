@@ -95,8 +95,17 @@ function defineFakeQuant(name: string, of: Ends): OpDef {
       check(of, x.shape, ends, attrs);
       return [mergeShapes(dy.shape, x.shape), ...ends.map((end) => end.shape)];
     },
-    // Ends by channel are summed over axes that a graph may not know.
-    ...(of === "channels" && { grad: null }),
+    // Ends by channel are summed over axes that a graph may not know, so that the expansion has no gradient there.
+    ...(of === "channels" && {
+      grad: {
+        saves: ["inputs", "min", "max"],
+        vjp: ({ inputs: x, min, max }, [own, low, high], { attrs }) => {
+          const { from, to, isNothing } = levelsOf(min, max, attrs);
+          const outside = where(less(x, from), low, where(greater(x, to), high, own));
+          return [where(isNothing, own, outside), null, null, null];
+        },
+      },
+    }),
     expand: ([dy, x, ...ends], attrs) => {
       const [dx, ...rest] = parted(dy, x, endsOf(ends, attrs), attrs);
       const others = of === "channels" ? x.shape.slice(1).map((_, i) => i) : undefined;

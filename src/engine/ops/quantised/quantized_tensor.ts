@@ -65,6 +65,7 @@ export class QuantizedTensorSpec extends CompositeSpec {
   }
   /** True for specs of the same form. */
   isCompatibleWith(other: QuantizedTensorSpec): boolean {
+    wantMade(other, "kind", { arg: "other", fn: "isCompatibleWith", wanted: "a spec" });
     return other.kind === this.kind;
   }
   /** Packs levels, scales and zeros. */

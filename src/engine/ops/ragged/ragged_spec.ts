@@ -1,7 +1,7 @@
 /**
  * RaggedTensorSpec: what is known of a ragged tensor, and how rows of such are taken apart and put together.
  */
-import { wantList } from "../../core/arguments.ts";
+import { wantList, wantMade } from "../../core/arguments.ts";
 import { CompositeSpec, CompositeTensor, type RowPart } from "../../core/composite.ts";
 import { asDType, type DType } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -71,6 +71,7 @@ export class RaggedTensorSpecClass extends CompositeSpec {
 
   /** True where a ragged tensor of the other spec fits. */
   isCompatibleWith(other: RaggedTensorSpec): boolean {
+    wantMade(other, "dtype", { arg: "other", fn: "isCompatibleWith", wanted: "a spec" });
     return other.dtype === this.dtype && other.raggedRank === this.raggedRank &&
       compatible(this.shape, other.shape);
   }

@@ -16,13 +16,13 @@ import { isSparse, type SparseLike, toSparse, wideParts } from "./sparse_input.t
 import { SparseTensor } from "./sparse_tensor.ts";
 
 /** One tensor of a cross: the positions of each row's values. */
-interface Column {
+export interface Column {
   readonly rows: readonly (readonly number[])[];
   readonly values: NdArray;
 }
 
 /** Groups inputs of an op: indices, values and shapes of `count` sparse tensors, then dense matrices. */
-function columnsOf(inputs: readonly NdArray[], count: number): Column[] {
+export function columnsOf(inputs: readonly NdArray[], count: number): Column[] {
   const sparse = Array.from({ length: count }, (_, k): Column => {
     const [indices, values, dims] = [0, 1, 2].map((part) => inputs[part * count + k]);
     const at = hostInts(indices), [height] = hostInts(dims);
@@ -56,7 +56,7 @@ function columnsOf(inputs: readonly NdArray[], count: number): Column[] {
 }
 
 /** Returns the combinations of a row, of which the last column's values change first. */
-function combined(columns: readonly Column[], row: number): number[][] {
+export function combined(columns: readonly Column[], row: number): number[][] {
   return columns.reduce<number[][]>(
     (all, { rows }) => all.flatMap((before) => rows[row].map((at) => [...before, at])),
     [[]],
@@ -64,7 +64,10 @@ function combined(columns: readonly Column[], row: number): number[][] {
 }
 
 /** Crosses columns: `make` writes the element of a combination. */
-function crossed<V>(columns: readonly Column[], make: (at: readonly number[]) => V) {
+export function crossed<V>(
+  columns: readonly Column[],
+  make: (at: readonly number[]) => V,
+): { readonly indices: NdArray; readonly values: V[]; readonly shape: NdArray } {
   const places: number[] = [], values: V[] = [];
   let widest = 0;
   const height = columns[0]?.rows.length ?? 0;
@@ -83,17 +86,20 @@ function crossed<V>(columns: readonly Column[], make: (at: readonly number[]) =>
   };
 }
 
-const MASK = (1n << 64n) - 1n, PRIME = 0xc6a4a7935bd1e995n, LARGEST = (1n << 63n) - 1n;
+const MASK = (1n << 64n) - 1n, PRIME = 0xc6a4a7935bd1e995n;
+/** The greatest int64, which bounds hashes of no number of buckets. */
+export const LARGEST: bigint = (1n << 63n) - 1n;
 const times = (x: bigint): bigint => (x * PRIME) & MASK;
 const shiftMix = (x: bigint): bigint => x ^ (x >> 47n);
 
 /** Combines two fingerprints, as TensorFlow's `FingerprintCat64` does. */
-function joined(a: bigint, b: bigint): bigint {
+export function joined(a: bigint, b: bigint): bigint {
   const first = a ^ times(shiftMix(times(b))) ^ PRIME;
   return shiftMix(times(shiftMix(times(first))));
 }
 
-const featureOf = ({ values }: Column, i: number): bigint =>
+/** Returns the number that stands for a value in hashes. */
+export const featureOf = ({ values }: Column, i: number): bigint =>
   values.dtype === "string"
     ? fingerprint64(textsOf(values)[i])
     : BigInt.asUintN(64, (values.data as BigInt64Array)[i]);
@@ -105,11 +111,13 @@ const LISTS = [
 ];
 const OUTPUTS = ["output_indices: int64", "output_values: out_type", "output_shape: int64"];
 
-function textOf({ values }: Column, i: number): Uint8Array {
+/** Returns a value as text. */
+export function textOf({ values }: Column, i: number): Uint8Array {
   return values.dtype === "string" ? textsOf(values)[i] : encodeString(String(values.at(i)));
 }
 
-function joinedTexts(columns: readonly Column[], separator: Uint8Array): NdArray[] {
+/** Joins the texts of combinations: their indices, texts and dense shape. */
+export function joinedTexts(columns: readonly Column[], separator: Uint8Array): NdArray[] {
   const { indices, values, shape } = crossed(
     columns,
     (at) => joinBytes(at.map((i, k) => textOf(columns[k], i)), separator),

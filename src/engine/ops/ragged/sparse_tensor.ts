@@ -1,4 +1,5 @@
 /** SparseTensor: the non-zero elements as indices, values and the dense shape. */
+import { wantMade } from "../../core/arguments.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { CompositeSpec, CompositeTensor, noRule, type RowPart } from "../../core/composite.ts";
 import { apply, compose, type OpInput } from "../../core/apply.ts";
@@ -83,6 +84,7 @@ export class SparseTensorSpecClass extends CompositeSpec {
 
   /** True where a sparse tensor of the other spec fits. */
   isCompatibleWith(other: SparseTensorSpec): boolean {
+    wantMade(other, "dtype", { arg: "other", fn: "isCompatibleWith", wanted: "a spec" });
     return other.dtype === this.dtype && compatible(this.shape, other.shape);
   }
 

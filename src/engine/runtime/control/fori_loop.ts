@@ -1,7 +1,7 @@
 /** foriLoop: a function repeated for each number of a range. */
-import { currentInterpreter } from "../../core/apply.ts";
+import { currentInterpreter, type OpInput } from "../../core/apply.ts";
 import { optionCheck, wantFunction } from "../../core/arguments.ts";
-import { isInteger } from "../../core/dtype.ts";
+import { type DType, isInteger } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
@@ -25,8 +25,8 @@ const checkOptions = optionCheck<ForiLoopOptions>("foriLoop", { name: true });
 
 /**
  * Calls `body(i, value)` for the whole numbers from `lower` to before `upper`, each with the value that the call before returned, and returns the last:
- * `init` where there is no number. `i` is an int32 scalar; a value is a tensor or a nest of them, whose dtypes and shapes stay. Made of
- * {@linkcode whileLoop}, so that gradients flow. Throws `TypeError` for bounds that are no whole numbers and where a dtype
+ * `init` where there is no number. `i` is an int32 scalar, of the wider dtype where a bound is a uint32, int64 or uint64; a value is a tensor or a nest of them, whose dtypes and shapes stay. Made of
+ * {@linkcode whileLoop}, so that gradients flow. Throws `TypeError` for bounds that are no whole numbers or of dtypes of which none holds both, and where a dtype
  * changes, `ValueError` for bounds that are no scalars and where a nest or a shape changes. Follows `jax.lax.fori_loop`.
  *
  * @example
@@ -51,13 +51,14 @@ export function foriLoop<const V>(
   ];
   const vars = (from: Tensor): [Tensor, LoopVariable] => [from, init as LoopVariable];
   if (currentInterpreter().symbolic) {
-    const from = bound(lower, "lower"), to = bound(upper, "upper");
+    const [from, to] = bounds(lower, upper);
     return repeat((i) => less(i, to), next, vars(from), options)[1] as LoopVariableOf<V>;
   }
   // Eager code knows the number of turns, so that none of them waits for a device.
   return tidy(() => {
-    const from = bound(lower, "lower"), to = bound(upper, "upper");
-    const maximumIterations = Math.max(0, Number(scalarOf(to)) - Number(scalarOf(from)));
+    const [from, to] = bounds(lower, upper);
+    const turns = BigInt(scalarOf(to) as bigint) - BigInt(scalarOf(from) as bigint);
+    const maximumIterations = Math.max(0, Number(turns));
     const limited = { ...options, maximumIterations };
     return repeat(() => true, next, vars(from), limited)[1] as LoopVariableOf<V>;
   });
@@ -71,7 +72,29 @@ const repeat = whileLoop as unknown as (
   options: WhileOptions,
 ) => readonly unknown[];
 
-function bound(value: TensorLike, arg: string): Tensor {
+/** Dtypes of counters beyond int32. */
+const WIDE: readonly DType[] = ["uint32", "int64", "uint64"];
+
+/** Returns both bounds in the dtype of the counter: one that holds both. */
+function bounds(lower: TensorLike, upper: TensorLike): [Tensor, Tensor] {
+  const from = bound(lower, "lower"), to = bound(upper, "upper");
+  const dtypes = [[lower, from], [upper, to]] as const;
+  // Numbers that are written in a program are of any dtype that has them.
+  const given = dtypes.flatMap(([value, { dtype }]) =>
+    typeof value === "number" && value >= 0 ? [] : [dtype]
+  );
+  const wide = new Set(given.filter((dtype) => WIDE.includes(dtype)));
+  const [dtype = "int32"] = wide, isOne = given.every((d) => d === dtype);
+  if (wide.has("uint64") && !isOne) {
+    throw new TypeError(
+      `Cannot apply foriLoop from ${from.dtype} to ${to.dtype}: wanted bounds of one dtype`,
+    );
+  }
+  const counter = wide.size === 0 || isOne ? dtype : "int64";
+  return [cast(asTensor(from), counter), cast(asTensor(to), counter)];
+}
+
+function bound(value: TensorLike, arg: string): OpInput {
   const dtype = typeof value === "number" ? { dtype: "int32" as const } : {};
   const input = toInput(value, arg, "foriLoop", dtype), dims = shapeOfInput(input);
   if (!isInteger(input.dtype)) {
@@ -84,5 +107,5 @@ function bound(value: TensorLike, arg: string): Tensor {
       `Cannot apply foriLoop with ${arg} of shape ${shapeText(dims)}: wanted a scalar`,
     );
   }
-  return cast(asTensor(input), "int32");
+  return input;
 }

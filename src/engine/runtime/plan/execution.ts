@@ -3,6 +3,7 @@ import type { OpInput } from "../../core/apply.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { traced, tracer } from "../../core/trace.ts";
 import { DrawCounts } from "../../ops/random/state.ts";
+import type { Device } from "../../core/device.ts";
 import { gpuDevice } from "../devices/devices.ts";
 import { isolated } from "../eager/isolated.ts";
 import { outputWatch, watched } from "../eager/eager.ts";
@@ -250,10 +251,10 @@ export class Execution {
     });
   }
 
-  /** True for a kernel that waits until its arrays are uploaded together with those of other runs. */
-  #mustUpload({ node, device }: PlanStep): boolean {
+  /** True where a device's kernels wait until their arrays are uploaded together with those of other runs. */
+  #mustUpload(device: Device): boolean {
     const uploads = this.#boundary?.uploads ?? "alone";
-    if (uploads === "alone" || node.def.host || device.type !== "GPU") return false;
+    if (uploads === "alone" || device.type !== "GPU") return false;
     const hasHostLeft = () =>
       this.#plan.steps.some((s) => s.node.def.host && !this.#states.isDone(s.index));
     return this.#slots.arraysFor(device).length > 0 && (uploads === "together" || !hasHostLeft());
@@ -268,14 +269,13 @@ export class Execution {
 
   /** Runs the segment that begins with this step, if any, without pending steps; returns its number of steps. */
   #runSegment(start: number): number {
-    const isNext = this.#states.isFront(start) && this.#late === null && outputWatch() === null &&
-      !this.#mustUpload(this.#plan.steps[start]);
+    const isNext = this.#states.isFront(start) && this.#late === null && outputWatch() === null;
     if (!isNext) return 0;
     const segments = segmentsOf(this.#plan), known = segments[start];
     const segment = known === undefined
       ? segments[start] = Segment.at(this.#plan, start, this.#slots)
       : known;
-    if (segment === null) return 0;
+    if (segment === null || this.#mustUpload(segment.device)) return 0;
     const ran = segment.run(this.#slots);
     this.#states.finishRow(start, ran);
     return ran;
@@ -288,7 +288,7 @@ export class Execution {
 
   /** Starts a step, unless it waits at the boundary. */
   #start(step: PlanStep): void {
-    if (this.#mustUpload(step)) return this.#states.wait(step);
+    if (!step.node.def.host && this.#mustUpload(step.device)) return this.#states.wait(step);
     if (this.#boundary === null || !this.#waitsThere(step, this.#boundary)) {
       return this.#begin(step);
     }

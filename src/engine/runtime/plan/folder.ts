@@ -1,5 +1,4 @@
 /** Folder: computes the constant parts of a graph once for all its runs. */
-import { expandFusion } from "../../ops/fused/fused.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { whenReady } from "../../core/nest.ts";
@@ -12,10 +11,10 @@ import { checked } from "../../graph/passes/pipeline.ts";
 import { DrawCounts } from "../../ops/random/state.ts";
 import { cpuDevice } from "../devices/devices.ts";
 import { isolated } from "../eager/isolated.ts";
-import { executeOn, outputWatch } from "../eager/eager.ts";
+import { outputWatch } from "../eager/eager.ts";
 import { RunContext, runHostOp } from "../run/run_context.ts";
 import { locatedAt } from "../run/run_errors.ts";
-import type { EagerTensor } from "../eager/tensor.ts";
+import { computeNow } from "./compute_now.ts";
 
 /** Larger results of ordinary ops are computed at each run instead, unless they convert a file's weights. */
 const LIMIT = 1 << 14;
@@ -120,19 +119,5 @@ function compute(node: IrNode, inputs: readonly NdArray[]): Results {
   }
   for (const x of inputs) read += x.size;
   if (made + read > LIMIT && !(made <= read && node.source.isFromFile)) return null;
-  return isolated({}, () => {
-    const owned: EagerTensor[] = [];
-    try {
-      const out = executeOn(node.def, inputs, node.attrs, {
-        device: cpuDevice(),
-        expandFusion,
-      }) as EagerTensor[];
-      owned.push(...out);
-      return out.map((t) => t.ndarraySync());
-    } catch {
-      return null;
-    } finally {
-      for (const t of owned) t.dispose();
-    }
-  });
+  return computeNow(node, inputs);
 }

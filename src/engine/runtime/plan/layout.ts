@@ -1,5 +1,6 @@
 /** The layout of a segment for concrete specs, as data. */
 import type { Device, DeviceBuffer, KernelForm, PreparedKernel } from "../../core/device.ts";
+import type { NdArray } from "../../core/nd_array.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import type { VariableState } from "../variables/variable_state.ts";
 import type { PlanStep } from "./plan.ts";
@@ -49,6 +50,14 @@ export interface Output {
   readonly owner: Owner;
 }
 
+/** A value that follows from shapes, is read after the segment, and is on the host. */
+export interface KnownOutput {
+  readonly slot: number;
+  readonly value: NdArray;
+  /** Number of its readers inside the segment. */
+  readonly uses: number;
+}
+
 /** A value in a register; several values may be views of one register. */
 export interface Value {
   readonly register: number;
@@ -95,10 +104,13 @@ export interface Layout {
   readonly spent: readonly number[];
   /** Values that are read later. */
   readonly outputs: readonly Output[];
+  readonly arrays: readonly KnownOutput[];
   readonly stores: readonly Store[];
   /** Slots of the run that are read here and later, with the number of reads here. */
   readonly used: readonly (readonly [slot: number, uses: number])[];
   readonly specs: readonly ConcreteSpec[];
   /** Registers; constants are filled in. */
   readonly buffers: DeviceBuffer[];
+  /** Names of values that were uploaded for this layout alone. */
+  readonly uploads: readonly string[];
 }

@@ -17,7 +17,7 @@ import { traced, tracer } from "../../core/trace.ts";
 import { ofOp } from "../eager/launch.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import { locatedAt } from "../run/run_errors.ts";
-import type { RunValue } from "../run/run_value.ts";
+import { copyArray, type RunValue } from "../run/run_value.ts";
 import type { Layout, Output, Owner, VariableForm } from "./layout.ts";
 import { isLoaded } from "./segment_layout.ts";
 import type { Slots } from "./slots.ts";
@@ -130,6 +130,11 @@ export class Prepared {
 
   get length(): number {
     return this.#layout.length;
+  }
+
+  /** Frees what only this layout has. It does not run again. */
+  letGo(slots: Slots): void {
+    slots.letGo(this.#layout.uploads, this.#layout.device);
   }
 
   /** True where it was prepared for such inputs, and for such variables. `slots`: where they are; null for what a caller passes. */
@@ -277,11 +282,16 @@ export class Prepared {
 
   /** Returns the lasting values to the slots and counts the reads. */
   #hand(inputs: readonly RunValue[], slots: Slots): void {
-    const { outputs, used } = this.#layout;
+    const { outputs, arrays, used } = this.#layout;
     for (let i = 0; i < outputs.length; i++) {
       const { slot, spec, uses, owner } = outputs[i];
       slots.uses[slot] -= uses;
       slots.values[slot] = new EagerTensor(spec.dtype, spec.shape, this.#hold(owner, inputs));
+    }
+    for (let i = 0; i < arrays.length; i++) {
+      const { slot, uses, value } = arrays[i];
+      slots.uses[slot] -= uses;
+      slots.values[slot] = copyArray(value);
     }
     for (const [slot, uses] of used) slots.used(slot, uses);
   }

@@ -11,6 +11,7 @@ import type { Plan, PlanStep } from "./plan.ts";
 import type { RunValue } from "../run/run_value.ts";
 import { mayMove, Prepared, type Results } from "./prepared.ts";
 import { layOut, variableOf } from "./segment_layout.ts";
+import { followsShapes } from "./shape_values.ts";
 import { CONSTANT, memoryOf, type PlanMemory, type Slots } from "./slots.ts";
 import { isEager } from "../eager/tensor.ts";
 import type { VariableState } from "../variables/variable_state.ts";
@@ -39,26 +40,39 @@ export class Segment {
   readonly #memory: PlanMemory;
   readonly #prepared: Prepared[] = [];
 
+  /** The device of its kernels. */
+  get device(): Device {
+    return this.#device;
+  }
+
   /** Returns the longest segment that begins with this step; null if there is none. */
   static at(plan: Plan, start: number, slots: Slots): Segment | null {
     const variableAt = (step: PlanStep): VariableState | undefined => variableOf(step, plan, slots);
-    const first = plan.steps[start], read = variableAt(first);
-    const device = read === undefined ? first.device : read.storage?.device;
-    if (device === undefined) return null;
-    const made = new Set<number>();
+    const shaped = new Set<number>(), made = new Set<number>();
+    const isKnown = (slot: number): boolean => plan.kinds[slot] === CONSTANT || shaped.has(slot);
     const last = Math.min(plan.steps.length, start + MAX_STEPS);
-    let end = start, kernels = 0;
+    let end = start, kernels = 0, device: Device | undefined;
     for (; end < last; end++) {
       const step = plan.steps[end], state = variableAt(step);
-      if (state === undefined) {
-        if (step.device !== device || !isPlain(plan, step)) break;
+      if (state === undefined && followsShapes(step, isKnown)) {
+        // Whatever device it is for: the layout knows the result, or takes the kernel where it is the segment's.
+        for (const slot of step.outputs) shaped.add(slot);
+        kernels++;
+      } else if (state === undefined) {
+        if (!isPlain(step, isKnown) || step.device !== (device ?? step.device)) break;
+        device = step.device;
         kernels++;
       } else if (step.node.def === AssignVariableOp) {
         // A value from elsewhere stays where it is.
         if (!made.has(step.inputs[1])) break;
-      } else if (state.storage?.device !== device) break;
+      } else {
+        const at = state.storage?.device;
+        if (at === undefined || at !== (device ?? at)) break;
+        device = at;
+      }
       for (const slot of step.outputs) made.add(slot);
     }
+    device ??= plan.steps[start].device;
     return kernels === 0 ? null : new Segment(plan, plan.steps.slice(start, end), device);
   }
 
@@ -125,16 +139,19 @@ export class Segment {
     if (prepared.length < this.#steps.length) {
       this.#reads = readsOf(this.#steps.slice(0, prepared.length), this.#inputs);
     }
-    if (this.#prepared.length === MEMORY) this.#prepared.pop();
+    if (this.#prepared.length === MEMORY) this.#prepared.pop()!.letGo(slots);
     this.#prepared.unshift(prepared);
     return prepared.run(inputs, slots);
   }
 }
 
-/** True for a kernel without host inputs or state, which depends on the specs alone. */
-function isPlain(plan: Plan, { node, inputs, onHost }: PlanStep): boolean {
+/** True for a kernel without state or unknown host inputs, which depends on the specs alone. */
+function isPlain(
+  { node, inputs, onHost }: PlanStep,
+  isKnown: (slot: number) => boolean,
+): boolean {
   return !node.def.host && !node.def.stateful &&
-    inputs.every((slot, i) => !onHost[i] || plan.kinds[slot] === CONSTANT);
+    inputs.every((slot, i) => !onHost[i] || isKnown(slot));
 }
 
 /** Counts the reads of each of these slots by the steps. */

@@ -27,6 +27,8 @@ export const RESULT = 0, CONSTANT = 1, FEED = 2;
 export interface PlanMemory {
   /** Constants on the devices that use them: plain by slot, in kernels' forms by slot and form. */
   readonly constants: Map<Device, Map<number | string, EagerTensor>>;
+  /** Number of values that layouts have uploaded. */
+  uploads: number;
   /** True after the plan was released: it must not keep anything. */
   released: boolean;
 }
@@ -34,6 +36,7 @@ export interface PlanMemory {
 /** The memory of a plan between runs. */
 export const memoryOf: (plan: Plan) => PlanMemory = remembered(() => ({
   constants: new Map(),
+  uploads: 0,
   released: false,
 }));
 
@@ -281,6 +284,28 @@ export class Slots {
     let t = tensors.get(key);
     if (!t || t.isDisposed) tensors.set(key, t = make());
     return t;
+  }
+
+  /** Uploads a value for a layout, which lets it go by the name that this returns; null after the plan was released. */
+  upload(
+    array: NdArray,
+    device: Device,
+  ): { readonly name: string; readonly t: EagerTensor } | null {
+    if (this.#memory.released) return null;
+    const name = `upload ${this.#memory.uploads++}`;
+    return { name, t: this.#kept(name, device, () => uncounted(constantTensor(array, device))) };
+  }
+
+  /** Frees what a layout uploaded. */
+  letGo(names: readonly string[], device: Device): void {
+    const tensors = this.#memory.constants.get(device);
+    for (const name of names) {
+      const t = tensors?.get(name);
+      tensors?.delete(name);
+      if (t === undefined || t.isDisposed) continue;
+      totals.tensors++;
+      t.dispose();
+    }
   }
 
   /** Counts `n` reads of a value; drops it after the last one. */

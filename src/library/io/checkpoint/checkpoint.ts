@@ -2,7 +2,7 @@
  * tf.train.Checkpoint: variables and optimizers in TensorFlow's object checkpoints, under the attributes that lead to
  * them. Follows TensorFlow `checkpoint/checkpoint.py` and `trackable_object_graph.proto`.
  */
-import { wantString } from "../../../engine/core/arguments.ts";
+import { wantNumber, wantString } from "../../../engine/core/arguments.ts";
 import { counted, showAs } from "../../../engine/core/arrays/shown.ts";
 import { NotFoundError } from "../../../engine/core/errors.ts";
 import { NdArray } from "../../../engine/core/nd_array.ts";
@@ -92,6 +92,7 @@ export class Checkpoint {
   /** Writes a checkpoint under the prefix and a number: that of this save, or the given one. */
   async writeNumbered(prefix: string, number?: number): Promise<string> {
     wantString(prefix, "prefix", "Checkpoint.save");
+    if (number !== undefined) wantNumber(number, "number", "Checkpoint.save");
     this.#saves++;
     return await this.write(`${prefix}-${number ?? this.#saves}`);
   }

@@ -5,9 +5,8 @@ import { cast } from "../../../engine/ops/array/cast.ts";
 import { dynamicStitch, reverseSequence as reversed } from "../../../engine/ops/of_files.ts";
 import { identity, rank, reshape, size } from "../../../engine/ops/array/view.ts";
 import { zerosLike } from "../../../engine/ops/array/creation.ts";
-import { intScalar, intVector } from "../../../engine/ops/input.ts";
-import { add, mod, mul } from "../../../engine/ops/pointwise/arithmetic.ts";
-import { equal, greater, notEqual } from "../../../engine/ops/pointwise/compare.ts";
+import { intVector } from "../../../engine/ops/input.ts";
+import { greater, notEqual } from "../../../engine/ops/pointwise/compare.ts";
 import { any } from "../../../engine/ops/reduce/reduce.ts";
 import { type ImportRule, intOf, put, put1 } from "../rule.ts";
 
@@ -35,21 +34,6 @@ export const reverse: ImportRule = ({ inputs: [x, axes] }) => {
   // One flag per axis; if unknown, the positions of the set ones.
   const places = reshape(put1("Where", [axes]), [-1]);
   return [put1("ReverseV2", [x, cast(places, "int32")])];
-};
-
-/** The place where each part of a concatenation begins, from the parts' shapes. */
-export const concatOffsets: ImportRule = ({ inputs: [axis, ...shapes] }) => {
-  const dims = size(shapes[0]);
-  const onAxis = cast(
-    equal(put1("Range", [intScalar(0), dims, intScalar(1)]), mod(axis, dims)),
-    shapes[0].dtype,
-  );
-  let next = zerosLike(shapes[0]);
-  return shapes.map((dims) => {
-    const begin = next;
-    next = add(begin, mul(dims, onAxis));
-    return begin;
-  });
 };
 
 /** The truth of a value: a scalar that is not zero or an empty text, any other tensor that has elements. */

@@ -17,7 +17,7 @@ import { identity, reshape, shape } from "../../../engine/ops/array/view.ts";
 import { asTensor, intVector, toInput } from "../../../engine/ops/input.ts";
 import { emptyRows, filledRows, writeRow, writeRows } from "../../../engine/ops/array/list_rows.ts";
 import { putRow } from "../../../engine/runtime/control/growing_rows.ts";
-import { type ImportedNode, put1 } from "../rule.ts";
+import { type ImportedNode, indexOf, put1 } from "../rule.ts";
 
 /** Reads the element shape from an input, which may tell it only when the graph runs; a single -1 stands for any rank. */
 export function elementShape(x: Tensor): readonly number[] {
@@ -26,8 +26,10 @@ export function elementShape(x: Tensor): readonly number[] {
   return Array.from(value.data as Int32Array, Number);
 }
 
+/** Reads the dtype of elements; variants are bytes here. */
 export function dtypeOf({ attr }: ImportedNode): Tensor["dtype"] {
-  return asDType(attr.element_dtype?.type);
+  const dtype = asDType(attr.element_dtype?.type);
+  return dtype === "variant" ? "string" : dtype;
 }
 
 /** Returns the known element shape of a version 1 array. */
@@ -38,6 +40,11 @@ function rowShape({ attr }: ImportedNode): readonly number[] {
 
 export function count(rows: Tensor): Tensor {
   return reshape(slice(shape(rows), [0], [1]), []);
+}
+
+/** Returns the shape of each row. */
+export function elementDims({ inputs: [rows], attr }: ImportedNode): Tensor {
+  return cast(slice(shape(rows), [1], [-1]), indexOf(attr.shape_type));
 }
 
 /** Places rows; the result has as many as the last place needs. */

@@ -1,0 +1,24 @@
+/** Names of the operations that a tape's backward pass adds to a graph: `gradient_tape/`, then the scope of the forward op, as TensorFlow has them. */
+import { currentInterpreter } from "../core/apply.ts";
+import { NdArray } from "../core/nd_array.ts";
+import type { AroundStep } from "./backprop.ts";
+
+/** The part of a graph's interpreter that gives names; eager code has no graph. */
+interface Naming {
+  readonly graph?: { nameScope<R>(name: string, fn: () => R): R };
+}
+
+/** Runs a part of a backward pass; `forward` is a scope of names, empty or with its last `/`. */
+export function inTapeScope<R>(forward: string, fn: () => R): R {
+  const { graph } = currentInterpreter() as Naming;
+  return graph === undefined ? fn() : graph.nameScope(`gradient_tape/${forward}`, fn);
+}
+
+/** Puts what the gradient of a step adds into the scope of the step. */
+export const namedStep: AroundStep = (step, run) => {
+  const first = step.kept.get("o0");
+  const name = first === undefined || first instanceof NdArray || !first.isSymbolic
+    ? ""
+    : first.op.name;
+  return inTapeScope(name.slice(0, name.lastIndexOf("/") + 1), run);
+};
