@@ -32,4 +32,5 @@ export {
 } from "./diagonals.ts";
 export { bandedTriangularSolve } from "./banded.ts";
 export { eighTridiagonal, type EighTridiagonalOptions } from "./eigh_tridiagonal.ts";
+export { matrixPower, multiDot, toeplitz } from "./powers.ts";
 export { logm, sqrtm } from "./roots.ts";

@@ -18,7 +18,11 @@ import { searchSorted } from "../reduce/topk.ts";
 import { axisOf, realInput } from "./inputs.ts";
 
 /** Takes elements along an axis, to the end for null. */
-function part(x: Tensor, axis: number, [from, to]: readonly [number, number | null]): Tensor {
+export function part(
+  x: Tensor,
+  axis: number,
+  [from, to]: readonly [number, number | null],
+): Tensor {
   const others = (1 << axis) - 1, zeros = new Array<number>(axis).fill(0);
   const ends = to === null ? others | (1 << axis) : others;
   return stridedSlice(x, [...zeros, from], [...zeros, to ?? 0], undefined, others, ends);

@@ -7,6 +7,49 @@ export {
   type TrapezoidOptions,
 } from "./differences.ts";
 export {
+  average,
+  type AverageOptions,
+  deg2rad,
+  exp2,
+  fmax,
+  fmin,
+  heaviside,
+  hypot,
+  isin,
+  log10,
+  log2,
+  ptp,
+  rad2deg,
+  sinc,
+} from "./elements.ts";
+export {
+  ediff1d,
+  type Ediff1dOptions,
+  gradient,
+  type GradientOptions,
+  type Spacing,
+  unwrap,
+  type UnwrapOptions,
+} from "./gradient.ts";
+export {
+  type Bins,
+  digitize,
+  histogram,
+  histogram2d,
+  type Histogram2dOptions,
+  type HistogramOptions,
+} from "./histograms.ts";
+export {
+  moveaxis,
+  rot90,
+  swapaxes,
+  takeAlongAxis,
+  tril,
+  triu,
+  vander,
+  type VanderOptions,
+} from "./moves.ts";
+export {
   allclose,
   type CloseOptions,
   isclose,
@@ -20,6 +63,15 @@ export {
   type NanToNumOptions,
   nanvar,
 } from "./nan.ts";
+export {
+  nanargmax,
+  nanargmin,
+  nancumprod,
+  nancumsum,
+  nanmedian,
+  nanpercentile,
+  nanquantile,
+} from "./nan_order.ts";
 export {
   convolve,
   type ConvolveMode,

@@ -137,7 +137,7 @@ export function nanToNum(x: TensorLike, options: NanToNumOptions = {}): Tensor {
 }
 
 /** Returns the input with `rest` for NaN, and where it was a number; null where it cannot be NaN. */
-function counted(
+export function counted(
   x: TensorLike,
   fn: string,
   rest: number,

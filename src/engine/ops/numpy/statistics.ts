@@ -1,5 +1,6 @@
 /** NumPy's statistics: order, spread and correlation. */
 import { optionCheck, wantNumber } from "../../core/arguments.ts";
+import type { DType } from "../../core/dtype.ts";
 import { compose } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { isConcrete, shapeText } from "../../core/shape.ts";
@@ -15,12 +16,14 @@ import { expandDims, reshape, shape } from "../array/view.ts";
 import { matMul } from "../linalg/matmul.ts";
 import { add, div, mul, sub } from "../pointwise/arithmetic.ts";
 import { equal, isNaN } from "../pointwise/compare.ts";
+import { logicalNot } from "../pointwise/logical.ts";
 import { sqrt } from "../pointwise/power.ts";
 import { ceil, floor, round } from "../pointwise/rounding.ts";
 import { clipByValue, maximum, minimum, where } from "../pointwise/select.ts";
-import { any, mean } from "../reduce/reduce.ts";
+import { all, any, mean, sum } from "../reduce/reduce.ts";
 import { sort } from "../reduce/topk.ts";
 import { axisOf, realInput } from "./inputs.ts";
+import { takenAlong } from "./moves.ts";
 
 /** Rules for quantiles between two elements. */
 export type QuantileMethod = "linear" | "lower" | "higher" | "midpoint" | "nearest";
@@ -37,9 +40,15 @@ export interface QuantileOptions {
 
 const METHODS: readonly string[] = ["linear", "lower", "higher", "midpoint", "nearest"];
 const QUANTILE = { axis: true, keepDims: true, method: true } as const;
-const checkQuantile = {
-  quantile: optionCheck<QuantileOptions>("quantile", QUANTILE),
-  percentile: optionCheck<QuantileOptions>("percentile", QUANTILE),
+
+/** Makes the check of the options of quantiles. */
+export function checkQuantile(fn: string): (options: QuantileOptions) => void {
+  return optionCheck<QuantileOptions>(fn, QUANTILE);
+}
+
+const checks = {
+  quantile: checkQuantile("quantile"),
+  percentile: checkQuantile("percentile"),
 };
 
 /**
@@ -54,7 +63,7 @@ const checkQuantile = {
  * ```
  */
 export function quantile(x: TensorLike, q: TensorLike, options: QuantileOptions = {}): Tensor {
-  checkQuantile.quantile(options);
+  checks.quantile(options);
   return compose(() => quantiles(x, q, { fn: "quantile", whole: 1, ...options }));
 }
 
@@ -68,7 +77,7 @@ export function quantile(x: TensorLike, q: TensorLike, options: QuantileOptions 
  * ```
  */
 export function percentile(x: TensorLike, q: TensorLike, options: QuantileOptions = {}): Tensor {
-  checkQuantile.percentile(options);
+  checks.percentile(options);
   return compose(() => quantiles(x, q, { fn: "percentile", whole: 100, ...options }));
 }
 
@@ -90,29 +99,33 @@ interface Order extends QuantileOptions {
   readonly fn: string;
   /** The part that all elements are. */
   readonly whole: number;
+  /** True: NaN is passed over. */
+  readonly skips?: boolean;
 }
 
-function quantiles(x: TensorLike, q: TensorLike, order: Order): Tensor {
-  const { fn, whole, axis, keepDims = false, method = "linear" } = order;
+/** Finds quantiles, or those of the numbers alone. */
+export function quantiles(x: TensorLike, q: TensorLike, order: Order): Tensor {
+  const { fn, whole, axis, keepDims = false, method = "linear", skips = false } = order;
   if (!METHODS.includes(method)) {
     throw new ValueError(
       `Cannot apply ${fn} by method ${brief(method)}: wanted ${METHODS.join(", ")}`,
     );
   }
   const input = realInput(x, "x", fn), { dims, at } = axisOf(input, axis ?? -1, { arg: "x", fn });
-  const given = realInput(q, "q", fn), ranks = given.staticShape?.length, isVector = ranks !== 0;
+  const given = realInput(q, "q", fn), ranks = given.staticShape?.length;
+  const isVector = ranks !== 0 || skips;
   const parts = isVector && ranks !== 1 ? reshape(given, [-1]) : given;
   const rows = axis === undefined ? reshape(input, [-1]) : lastAxis(input, at);
-  const found = elementsAt(rows, div(parts, whole), method);
-  const isOdd = any(isNaN(rows), -1, isVector), taken = where(isOdd, NaN, found);
+  const found = (skips ? numbersAt : elementsAt)(rows, div(parts, whole), method);
+  const isOdd = (skips ? all : any)(isNaN(rows), -1, isVector), taken = where(isOdd, NaN, found);
   const moved = isVector ? firstAxis(taken) : taken, before = isVector ? 1 : 0;
   const one = !keepDims ? [] : axis === undefined ? dims.map((_, i) => i) : [at];
   const kept = one.reduce((t, i) => expandDims(t, before + i), moved);
   if (parts === given) return kept;
-  const all = [given.staticShape, kept.staticShape!.slice(1)].flat();
+  const extents = [given.staticShape, kept.staticShape!.slice(1)].flat();
   // Shapes of which all is known stay known.
-  return isConcrete(all)
-    ? reshape(kept, all)
+  return isConcrete(extents)
+    ? reshape(kept, extents)
     : reshape(kept, concat([shape(given), slice(shape(kept), [1])]));
 }
 
@@ -126,6 +139,33 @@ function elementsAt(rows: Tensor, parts: Tensor, method: QuantileMethod): Tensor
   const place = mul(cast(parts, exact), last), sorted = sort(rows, -1);
   const pick = (places: Tensor): Tensor =>
     gather(sorted, cast(minimum(maximum(places, 0), last), "int32"), rank(rows) - 1);
+  return between(place, pick, { method, dtype });
+}
+
+/** Finds the elements at parts of the order of the numbers of each row; `parts` is a vector. */
+function numbersAt(rows: Tensor, parts: Tensor, method: QuantileMethod): Tensor {
+  const { dtype } = rows,
+    exact = dtype === "float64" ? dtype : "float32",
+    isNumber = logicalNot(isNaN(rows));
+  if (rows.staticShape!.at(-1) === 0) return add(mean(rows, -1, true), cast(parts, dtype));
+  const last = maximum(sub(sum(cast(isNumber, exact), -1, true), 1), 0);
+  const sorted = sort(where(isNumber, rows, Infinity), -1);
+  const pick = (places: Tensor): Tensor =>
+    takenAlong(sorted, cast(minimum(maximum(places, 0), last), "int32"), rank(rows) - 1);
+  return between(mul(cast(parts, exact), last), pick, { method, dtype });
+}
+
+interface Between {
+  readonly method: QuantileMethod;
+  readonly dtype: DType;
+}
+
+/** Applies the rule between the elements at both sides of places. */
+function between(
+  place: Tensor,
+  pick: (places: Tensor) => Tensor,
+  { method, dtype }: Between,
+): Tensor {
   if (method === "lower") return pick(floor(place));
   if (method === "higher") return pick(ceil(place));
   if (method === "nearest") return pick(round(place));
