@@ -111,7 +111,7 @@ export function heaviside(x: TensorLike, half: TensorLike): Tensor {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * console.log(tf.round(tf.experimental.numpy.sinc([0, 1, 2])).arraySync()); // [1, 0, 0]
+ * console.log(tf.round(tf.mul(tf.experimental.numpy.sinc([0, 0.5]), 100)).arraySync()); // [100, 64]
  * ```
  */
 export function sinc(x: TensorLike): Tensor {
@@ -214,7 +214,7 @@ export function isin(x: TensorLike, test: TensorLike, invert = false): Tensor {
 export interface AverageOptions {
   /** The axis. Default: all elements. */
   readonly axis?: number;
-  /** What each element counts: of the shape of `x`, or a vector along the axis. Default 1. */
+  /** Weights of the elements: of the shape of `x`, or a vector along the axis. Default 1. */
   readonly weights?: TensorLike;
   /** Keep the axis, or all of them, with an extent of 1. */
   readonly keepDims?: boolean;

@@ -30,7 +30,7 @@ export interface HistogramOptions {
   readonly bins?: Bins;
   /** First and last edge of equal parts. Default: the least and the greatest value. */
   readonly range?: readonly [number, number];
-  /** What each value counts, of the shape of the values. Default 1. */
+  /** Weights of the values, of the shape of the values. Default 1. */
   readonly weights?: TensorLike;
   /** True: counts are divided by their sum and by the width of their part. Default false. */
   readonly density?: boolean;
