@@ -1,11 +1,18 @@
 /** Turns of work that shares an event loop: what is done in one is short, and a client's only request goes before the rest of many. */
-import { nextTurn } from "../engine/runtime/run/timers.ts";
+import { nextTask, nextTurn } from "../engine/runtime/run/timers.ts";
 
 /** Milliseconds of work in one turn of the event loop. */
 const TURN_MS = 2;
 
 /** Work of a turn. A promise is waited for while the turn lasts. */
 type Work = () => Promise<void> | void;
+
+/** One turn of the event loop. */
+interface Turn {
+  readonly since: number;
+  /** Resolves when it is over. */
+  readonly over: Promise<void>;
+}
 
 /** A queue of work, which is done for a time in each turn of the event loop. */
 export class Turns {
@@ -14,6 +21,8 @@ export class Turns {
   readonly #rests: Work[] = [];
   readonly #now: () => number;
   #isRunning = false;
+  /** The turn in which work has been done; null where that is over. */
+  #turn: Turn | null = null;
 
   /** `now` returns the time in milliseconds. */
   constructor(now: () => number = () => performance.now()) {
@@ -26,21 +35,32 @@ export class Turns {
     if (!this.#isRunning) void this.#run();
   }
 
+  get #isWaiting(): boolean {
+    return this.#fresh.length + this.#rests.length > 0;
+  }
+
   async #run(): Promise<void> {
     this.#isRunning = true;
-    while (this.#fresh.length + this.#rests.length > 0) {
-      let isOver = false;
-      const since = this.#now(), over = nextTurn().then(() => void (isOver = true));
-      do {
-        const work = this.#fresh.shift() ?? this.#rests.shift();
-        if (work === undefined) break;
-        const running = begin(work);
+    while (this.#isWaiting) {
+      const turn = this.#turn ??= this.#begin();
+      while (this.#isWaiting && turn === this.#turn && this.#now() - turn.since < TURN_MS) {
+        const running = begin((this.#fresh.shift() ?? this.#rests.shift())!);
         // Promises that are settled within the turn let the next work begin in it.
-        if (running !== undefined) await Promise.race([running, over]);
-      } while (!isOver && this.#now() - since < TURN_MS);
-      await over;
+        if (running !== undefined) await Promise.race([running, turn.over]);
+      }
+      // Deno looks for events after every timer, but only after some sixty turns without one.
+      if (this.#isWaiting) await nextTask();
+      if (turn === this.#turn && this.#isWaiting) this.#turn = null;
     }
     this.#isRunning = false;
+  }
+
+  #begin(): Turn {
+    const over = nextTurn().then(() => {
+      if (turn === this.#turn) this.#turn = null;
+    });
+    const turn: Turn = { since: this.#now(), over };
+    return turn;
   }
 }
 

@@ -10,7 +10,12 @@ const names = (from: number, to: number): string[] =>
 /** Pipelines whose requests say that they begin. */
 class Begun {
   readonly names: string[] = [];
-  readonly turns = new Turns(() => 0);
+  readonly turns: Turns;
+
+  /** Each request takes `ms`. */
+  constructor(ms: number) {
+    this.turns = new Turns(() => ms * this.names.length);
+  }
 
   send(to: Pipeline, names: readonly string[], isAlone = false): void {
     for (const name of names) to.begin(() => void this.names.push(name), isAlone);
@@ -25,7 +30,7 @@ class Begun {
 }
 
 Deno.test("a connection has 32 requests answered at a time, in their order, and others do not wait", async () => {
-  const begun = new Begun(), many = new Pipeline(begun.turns), other = new Pipeline(begun.turns);
+  const begun = new Begun(0), many = new Pipeline(begun.turns), other = new Pipeline(begun.turns);
   begun.send(many, names(0, 40));
   assertEquals(await begun.first(32), names(0, 32));
   begun.send(other, ["other"], true);
@@ -42,7 +47,7 @@ Deno.test("a connection has 32 requests answered at a time, in their order, and 
 });
 
 Deno.test("a request that is alone on its connection begins before those that wait on others", async () => {
-  const begun = new Begun(), many = new Pipeline(begun.turns), other = new Pipeline(begun.turns);
+  const begun = new Begun(2), many = new Pipeline(begun.turns), other = new Pipeline(begun.turns);
   begun.send(many, names(0, 3));
   begun.send(other, ["other"], true);
   assertEquals(await begun.first(4), ["0", "other", "1", "2"]);

@@ -53,16 +53,16 @@ async function hops(count: number): Promise<void> {
 Deno.test("a turn of connections takes two milliseconds, whoever asks", async () => {
   const work = new Work();
   for (const name of "abcdefg") work.take(name);
-  // The first is done at once.
-  assertEquals(work.groups, ["a"]);
-  assertEquals(await work.done(7), ["a", "bc", "de", "fg"]);
+  // Those that have time are done at once.
+  assertEquals(work.groups, ["ab"]);
+  assertEquals(await work.done(7), ["ab", "cd", "ef", "g"]);
 });
 
 Deno.test("connections with nothing else come before those that go on, and those keep their order", async () => {
   const work = new Work();
   for (const name of "abcde") work.take(name);
   for (const name of "xyz") work.take(name, true);
-  assertEquals(await work.done(8), ["a", "xy", "zb", "cd", "e"]);
+  assertEquals(await work.done(8), ["ab", "xy", "zc", "de"]);
 });
 
 Deno.test("requests that bytes begin are in the time of the reading, and wait where that is over", async () => {
@@ -72,6 +72,18 @@ Deno.test("requests that bytes begin are in the time of the reading, and wait wh
     for (const name of "12345") work.take(name);
   }, false);
   assertEquals(await work.done(6), ["r1", "23", "45"]);
+});
+
+Deno.test("the time of a turn counts from its first work, also where more comes later in it", async () => {
+  const work = new Work();
+  work.take("a");
+  await hops(20);
+  for (const name of "bcd") work.take(name);
+  assertEquals(await work.done(4), ["ab", "cd"]);
+  // The next turn has time of its own.
+  await nextTask();
+  for (const name of "ef") work.take(name);
+  assertEquals(work.groups.join(""), "abcdef");
 });
 
 Deno.test("work that promises its end is one after the other in a turn, with all that it does in microtasks", async () => {
