@@ -1,7 +1,7 @@
 /** Lookup tables of imported graphs: what is found, what is known of its shape, and what is refused. */
 
 import * as tf from "@weft/weft";
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 
 type Type = "float32" | "int64" | "string";
 const ENUMS = { float32: "DT_FLOAT", int64: "DT_INT64", string: "DT_STRING" } as const;
@@ -135,4 +135,19 @@ Deno.test("tables refuse keys with two values, other counts, and being read befo
   const { graph, size } = build(WORDS, "V2");
   await using session = new tf.Session({ graph });
   assertEquals(await session.run(size), 0n);
+});
+
+Deno.test("one key cannot be the empty and the deleted one of a dense table", () => {
+  const int64 = { type: "DT_INT64" }, attr = { key_dtype: int64, value_dtype: int64 };
+  const five = { dtype: "DT_INT64", tensorShape: {}, int64Val: ["5"] };
+  const node = [
+    { name: "five", op: "Const", attr: { dtype: int64, value: { tensor: five } } },
+    { name: "table", op: "MutableDenseHashTableV2", input: ["five", "five"], attr },
+  ];
+  const graph = new tf.Graph(), def = { node, versions: { producer: 1 } };
+  assertThrows(
+    () => graph.asDefault(() => tf.importGraphDef(def as unknown as tf.GraphDefJson)),
+    tf.ValueError,
+    "mpty and deleted keys cannot be equal",
+  );
 });

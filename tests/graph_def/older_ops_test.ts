@@ -99,7 +99,8 @@ Deno.test("shuffled rows are the rows in another order with each run", async () 
   assert(String(first) !== String(second));
 });
 
-Deno.test("a batched function is called with the batch that it gets", async () => {
+/** A function that doubles, and the attributes of its call. */
+function doubling() {
   const body = {
     signature: {
       name: "twice",
@@ -115,7 +116,11 @@ Deno.test("a batched function is called with the batch that it gets", async () =
     Tcaptured: { list: {} },
     Tout: { list: { type: ["DT_FLOAT"] } },
   };
-  const library = { function: [body] };
+  return { attr, library: { function: [body] } };
+}
+
+Deno.test("a batched function is called with the batch that it gets", async () => {
+  const { attr, library } = doubling();
   assertEquals(await run("BatchFunction", [tf.tensor([1, 2])], attr, { library }), [[2, 4]]);
 });
 
@@ -143,4 +148,47 @@ Deno.test("what older ops cannot be made of is refused", async () => {
     tf.errors.InvalidArgumentError,
     "deterministic is false",
   );
+});
+
+Deno.test("gradients of convolutions take a tensor in place of its shape", async () => {
+  const draw = (...shape: number[]) => tf.randomNormal(shape, 0, 1, "float32", 3);
+  const cases = [
+    ["Conv2DBackpropInput", "Conv2DBackpropInputV2", 0],
+    ["Conv2DBackpropFilter", "Conv2DBackpropFilterV2", 1],
+    ["Conv3DBackpropInputV2", "Conv3DBackpropInput", 0],
+    ["Conv3DBackpropFilterV2", "Conv3DBackpropFilter", 1],
+  ] as const;
+  for (const [sized, whole, which] of cases) {
+    const isDeep = whole.startsWith("Conv3D"), more = isDeep ? [3] : [];
+    const inputs = [
+      draw(1, 4, 4, ...more, 2),
+      draw(2, 2, ...more, 2, 3),
+      draw(1, 2, 2, ...more, 3),
+    ];
+    const strides = { list: { i: isDeep ? [1, 2, 2, 1, 1] : [1, 2, 2, 1] } };
+    const attr = { T: float, strides, padding: { s: btoa("SAME") } };
+    const dims = inputs.map((x, i) => i === which ? ints(...x.shape) : x);
+    const wanted = await run(sized, dims, isDeep && which === 0 ? { ...attr, Tshape: int } : attr);
+    assertEquals(await run(whole, inputs, attr), wanted, whole);
+  }
+});
+
+Deno.test("diagonals of batches, copies and calls for other devices are what they stand for", async () => {
+  const rows = tf.tensor([[1, 2], [3, 4]]), square = tf.tensor([[[1, 2], [3, 4]]]);
+  const { library, attr } = doubling();
+  assertEquals(await run("BatchMatrixDiag", [rows], { T: float }), [
+    [[[1, 0], [0, 2]], [[3, 0], [0, 4]]],
+  ]);
+  assertEquals(await run("BatchMatrixDiagPart", [square], { T: float }), [[[1, 4]]]);
+  assertEquals(await run("BatchMatrixSetDiag", [square, tf.tensor([[7, 8]])], { T: float }), [
+    [[[7, 2], [3, 8]]],
+  ]);
+  for (const op of ["Copy", "CopyHost", "DebugIdentity", "DebugIdentityV2", "DebugIdentityV3"]) {
+    assertEquals(await run(op, [rows], { T: float }), [rows.arraySync()], op);
+  }
+  const target = tf.scalar(0, "int32");
+  assertEquals(await run("RemoteCall", [target, tf.tensor([1, 2])], attr, { library }), [[2, 4]]);
+  const drawn = { R: float, dtype: float, seed: { i: "3" } };
+  const [first] = await run("RandomPoisson", [ints(20), tf.tensor([4])], drawn);
+  assert(first.flat().every((v: number) => v >= 0 && Number.isInteger(v)));
 });

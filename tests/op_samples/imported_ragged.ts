@@ -2,7 +2,7 @@
 
 import { NdArray } from "@weft/weft";
 import { writeTensor } from "../../src/engine/kernels/host/text/tensor_message.ts";
-import { floats, sample, type SampleTable, vector } from "./inputs.ts";
+import { any, floats, sample, type SampleTable, vector } from "./inputs.ts";
 
 const wide = (...values: number[]): NdArray =>
   new NdArray("int64", [values.length], BigInt64Array.from(values, BigInt));
@@ -44,6 +44,10 @@ export const IMPORTED_RAGGED: SampleTable = {
   RaggedTensorFromVariant: [
     sample([rows], { input_ragged_rank: 1, output_ragged_rank: 2, ...flags }),
     sample([plain], { input_ragged_rank: -1, output_ragged_rank: 1, ...flags }),
+  ],
+  RaggedTensorToSparse: [
+    sample([wide(0, 2, 3), any(3, 2)], { RAGGED_RANK: 1 }),
+    sample([vector(0, 1, 1), vector(0, 2), any(2)], { RAGGED_RANK: 2 }),
   ],
   RaggedTensorToVariantGradient: [sample([plain, wide(0, 1, 3), vector(3)], flags)],
   _ZerosOfVariants: [sample([rows])],

@@ -7,7 +7,7 @@ import { cast } from "../../engine/ops/array/cast.ts";
 import { onesLike } from "../../engine/ops/array/creation.ts";
 import { gather, gatherND } from "../../engine/ops/array/gather.ts";
 import { emptyRows, writeRow, writeRows } from "../../engine/ops/array/list_rows.ts";
-import { appendRow } from "../../engine/runtime/control/growing_rows.ts";
+import { appendRow, putRow } from "../../engine/runtime/control/growing_rows.ts";
 import { tensorScatterAdd, tensorScatterUpdate } from "../../engine/ops/array/scatter.ts";
 import { identity, shape } from "../../engine/ops/array/view.ts";
 import { floatScalar, intScalar, intVector } from "../../engine/ops/input.ts";
@@ -39,7 +39,6 @@ import {
   type OpEntry,
   put,
   put1,
-  refused,
   rule,
   type RuleEntry,
   same,
@@ -52,6 +51,8 @@ import { adjustContrast, adjustHue, adjustSaturation, hsvToRgb, rgbToHsv } from 
 import * as lists from "./rules/lists.ts";
 import { batchNormGrad, biasAdd, biasAddGrad, fusedBatchNorm } from "./rules/norms.ts";
 import { OLDER_RULES } from "./rules/older.ts";
+import { OTHER_FORMS } from "./rules/other_forms.ts";
+import { REFUSED } from "./rules/refused.ts";
 import { SPECTRAL_RULES } from "./rules/spectral.ts";
 import {
   bucketize,
@@ -149,6 +150,7 @@ const TABLE: Record<string, OpEntry> = {
   ),
   ...SPECTRAL_RULES,
   ...OLDER_RULES,
+  ...OTHER_FORMS,
   // Draws.
   StatefulUniform: rule(ofState("StatelessRandomUniformV2"), 3),
   StatefulStandardNormalV2: rule(ofState("StatelessRandomNormalV2"), 3),
@@ -284,7 +286,10 @@ const TABLE: Record<string, OpEntry> = {
   TensorArrayV3: rule(lists.newArray, 1, { outputs: ["handle", "flow"] }),
   TensorArrayConcatV3: rule(({ inputs: [, rows] }) => lists.joinedRows(rows), 2),
   TensorArraySplitV3: rule(({ inputs: [, values, each] }) => [lists.parted(values, each)], 3),
-  TensorArrayWriteV3: rule(({ inputs: [, i, row, rows] }) => [writeRow(rows, i, row)], 4),
+  TensorArrayWriteV3: rule(
+    ({ inputs: [, i, row, rows], attr }) => [(attr._grows?.b ? putRow : writeRow)(rows, i, row)],
+    4,
+  ),
   TensorArrayScatterV3: rule(
     ({ inputs: [, at, values, rows] }) => [writeRows(rows, at, values)],
     4,
@@ -293,52 +298,7 @@ const TABLE: Record<string, OpEntry> = {
   TensorArrayGatherV3: rule(({ inputs: [, at, rows] }) => [gather(rows, at)], 3),
   TensorArraySizeV3: rule(({ inputs: [, rows] }) => [lists.count(rows)], 2),
   TensorArrayCloseV3: rule(() => [], 0),
-  ...refused(
-    "arrays without a flow are of TensorFlow before 1.0: write the graph with a version that has TensorArrayV3",
-    ...["", "Close", "Concat", "Gather", "Grad", "Pack", "Read", "Scatter", "Size", "Split"]
-      .flatMap(
-        (part) => [`TensorArray${part}`, `TensorArray${part}V2`],
-      ).filter((op) => op !== "TensorArrayPackV2"),
-    ...["TensorArrayUnpack", "TensorArrayWrite", "TensorArrayWriteV2"],
-  ),
-  ...refused(
-    "gradients of loops of TensorFlow 1 are not here: import the part before them and call tf.gradients",
-    ...["TensorArrayGradV3", "TensorArrayGradWithShape"],
-    ...["Stack", "StackPush", "StackPop", "StackClose"].flatMap((op) => [op, `${op}V2`]),
-  ),
-  ...refused(
-    "queues of TensorFlow 1 are not here: feed what they give, or iterate over tf.data",
-    ...["FIFOQueueV2", "PaddingFIFOQueueV2", "PriorityQueueV2", "RandomShuffleQueueV2"],
-    ...["QueueEnqueueV2", "QueueEnqueueManyV2", "QueueDequeueV2", "QueueDequeueManyV2"],
-    ...["QueueDequeueUpToV2", "QueueCloseV2", "QueueSizeV2"],
-  ),
-  ...refused(
-    "readers of TensorFlow 1 are not here: feed what they give, or iterate over tf.data",
-    ...["FixedLengthRecordReaderV2", "IdentityReaderV2", "TFRecordReaderV2", "TextLineReaderV2"],
-    ...["WholeFileReaderV2", "ReaderReadV2", "ReaderReadUpToV2"],
-  ),
-  ...refused(
-    "datasets run outside of graphs: feed the elements of tf.data",
-    ...[
-      "Iterator",
-      "IteratorV2",
-      "IteratorGetNext",
-      "IteratorGetNextSync",
-      "IteratorToStringHandle",
-    ],
-    ...["MakeIterator", "OneShotIterator", "AnonymousIteratorV3"],
-  ),
-  ...refused(
-    'its rule is in another entry, add import "@weft/weft/tf"',
-    ...["BlockLSTM", "BlockLSTMV2", "BlockLSTMGrad", "BlockLSTMGradV2", "LSTMBlockCell"],
-    ...["LSTMBlockCellGrad", "GRUBlockCell", "GRUBlockCellGrad", "SparseSplit"],
-    ...["CholeskyGrad", "SparseSegmentSumGrad", "SparseSegmentMeanGrad", "SparseSegmentSqrtNGrad"],
-    ...["SparseSegmentSumGradV2", "SparseSegmentMeanGradV2", "SparseSegmentSqrtNGradV2"],
-  ),
-  ...refused(
-    "it is a kernel for TPUs: convert the model for CPUs",
-    ...["TPUCompile", "TPUExecute", "TPUPartitionedCall", "TPUReplicate", "TPUReplicateMetadata"],
-  ),
+  ...REFUSED,
 };
 
 /** The ops that are not as they stand, by name. */

@@ -317,8 +317,10 @@ function switchesBehind(nodes: Nodes, ref: string) {
   return { edges, isBlocked };
 }
 
-function predicateOf(node: NodeDefJson): string {
-  return full(dataInputs(node)[1]);
+/** Returns the predicate of a switch. The pivots of a condition read it itself, other switches a copy. */
+function predicateOf(nodes: Nodes, node: NodeDefJson): string {
+  const predicate = full(dataInputs(node)[1]), from = nodes.get(sourceOf(predicate));
+  return from?.op === "Identity" ? full(dataInputs(from)[0]) : predicate;
 }
 
 /** Returns the number of branches of a switch. */
@@ -330,7 +332,7 @@ function choiceOf(nodes: Nodes, merge: NodeDefJson): Choice | null {
   const given = dataInputs(merge), behind = given.map((r) => switchesBehind(nodes, r));
   const switches = behind.flatMap((b) => b.edges.map((e) => e.node));
   const kinds = new Set(
-    switches.map((n) => `${predicateOf(n)} ${sidesOf(n)} ${n.op === "_SwitchN"}`),
+    switches.map((n) => `${predicateOf(nodes, n)} ${sidesOf(n)} ${n.op === "_SwitchN"}`),
   );
   if (behind.some((b) => b.isBlocked) || kinds.size !== 1) return null;
   if (given.length !== sidesOf(switches[0])) return null;
@@ -346,7 +348,7 @@ function choiceOf(nodes: Nodes, merge: NodeDefJson): Choice | null {
   if (open.length > 0 || whole.includes(undefined)) return null;
   return {
     merge,
-    predicate: predicateOf(switches[0]),
+    predicate: predicateOf(nodes, switches[0]),
     isNumber: switches[0].op === "_SwitchN",
     refs: whole as string[],
   };
@@ -359,7 +361,7 @@ function raiseChoices(
 ): void {
   const [{ merge, predicate, isNumber, refs }] = choices;
   const switches = nodes.all().filter((n) =>
-    SWITCH.test(n.op) && (n.op === "_SwitchN") === isNumber && predicateOf(n) === predicate
+    SWITCH.test(n.op) && (n.op === "_SwitchN") === isNumber && predicateOf(nodes, n) === predicate
   );
   const args = switches.map((s, i) => ({ name: `arg${i}`, type: typeOf(s) }));
   const types = choices.map((c) => typeOf(c.merge));
