@@ -18,9 +18,9 @@ export function raiseDeviceCases(def: GraphDefJson): GraphDefJson {
       return index === undefined ? n : callOf({ ...n, input }, index);
     });
   };
-  const library = def.library &&
-    { ...def.library, function: functions.map((f) => ({ ...f, nodeDef: raised(f.nodeDef) })) };
-  return { ...def, node: raised(def.node), library };
+  if (def.library === undefined) return { ...def, node: raised(def.node) };
+  const bodies = functions.map((f) => ({ ...f, nodeDef: raised(f.nodeDef) }));
+  return { ...def, node: raised(def.node), library: { ...def.library, function: bodies } };
 }
 
 /** Returns the call of the branch for CPUs; the last one where the index names none, as Case runs it. */

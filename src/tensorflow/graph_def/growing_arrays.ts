@@ -14,7 +14,7 @@ export function markGrowingArrays(def: GraphDefJson): GraphDefJson {
   }
   const marked = (nodes: readonly NodeDefJson[]): NodeDefJson[] =>
     nodes.map((n) => n.op === WRITE ? { ...n, attr: { ...n.attr, _grows: { b: true } } } : n);
-  const library = def.library &&
-    { ...def.library, function: functions.map((f) => ({ ...f, nodeDef: marked(f.nodeDef) })) };
-  return { ...def, node: marked(def.node), library };
+  if (def.library === undefined) return { ...def, node: marked(def.node) };
+  const bodies = functions.map((f) => ({ ...f, nodeDef: marked(f.nodeDef) }));
+  return { ...def, node: marked(def.node), library: { ...def.library, function: bodies } };
 }

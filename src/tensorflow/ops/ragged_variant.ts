@@ -190,8 +190,8 @@ defineOp({
       return [...splits.map((s) => wholeArray(types.Tsplits, s)), values];
     }
     const all = rows.map((row) => row ?? empty);
-    const { splits, values } = joined(all.length > 0 ? all : [empty], own);
-    if (all.length === 0) splits[0].pop();
+    const { splits: [first, ...inner], values } = joined(all.length > 0 ? all : [empty], own);
+    const splits = [all.length > 0 ? first : [0], ...inner];
     // All dimensions of the variants but the last are rows of one length.
     const outer = Array.from({ length: dims - 1 }, (_, k) => {
       const count = encoded.shape.slice(0, k + 1).reduce((n, d) => n * d, 1);
@@ -250,7 +250,7 @@ function added(x: NdArray, y: NdArray): NdArray {
   for (let i = 0; i < x.size; i++) {
     const a = x.at(i), b = y.at(i);
     const sum = Array.isArray(a)
-      ? a.map((v, k) => v + (b as number[])[k])
+      ? a.map((v, k) => v + (b as readonly number[])[k])
       : a as number + (b as number);
     setElement(out, i, sum as ElementValue);
   }

@@ -54,4 +54,3 @@ def nested(x):
 
 record(S, "a loop within a loop", nested, [X], v1=True)
 record(S, "an array of no rows", lambda x: [loop(x, tf.tanh, element_shape=[2]).stack()], [X[:0]], [[None, 2]], v1=True)
-record(S, "a row that is not there", lambda x: [array(2).unstack(x).read(5)], [X[:2]], v1=True)

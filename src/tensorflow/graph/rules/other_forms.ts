@@ -46,7 +46,7 @@ const convGradient = (op: string, sized: 0 | 1): OpEntry =>
 
 /** Calls a function that is meant for another device. */
 const called: ImportRule = ({ inputs: [, ...inputs], attr, functions }) => {
-  const given = inputs as readonly SymbolicTensor[];
+  const given = inputs as readonly Tensor[] as readonly SymbolicTensor[];
   const specs = given.map(({ dtype, staticShape }) => ({ dtype, shape: staticShape }));
   return callFunction(functions.get(attr.f?.func?.name ?? "", specs), given);
 };
