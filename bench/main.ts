@@ -192,6 +192,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (args[0] === "cluster") return await (await import("./cluster.ts")).main(args.slice(1));
   if (args[0] === "data") return await (await import("./data_service.ts")).main(args.slice(1));
   if (args[0] === "soak") return await (await import("./soak.ts")).main();
+  if (args[0] === "starts") return await (await import("./starts/main.ts")).main(args.slice(1));
   if (args[0] === "pages") return await (await import("./pages.ts")).main(args.slice(1));
   if (args[0] === "epoch") return await (await import("./epoch.ts")).main(args.slice(1));
   if (args[0] === "serve") return await (await import("./serve.ts")).main(args.slice(1));

@@ -71,6 +71,16 @@ for (const [name, { first, whole, loads }] of Object.entries(PAGE)) {
   });
 }
 
+Deno.test("a page begins with few files, and without what writes and runs kernels", async () => {
+  const { begins, modules } = await weigh(PAGES.mlp.program, home);
+  assert(begins.size <= 4, [...begins].join());
+  const places = [...modules].filter(([, bytes]) => bytes > 0).map(([place]) => place);
+  assert(places.some((place) => place.endsWith("/devices/cpu/heap.js")));
+  const other =
+    /\/devices\/cpu\/(engine|prepare|\w+_prepared|threads\/threads?|wasm\/(?!features)\w+)\.js$/;
+  assertEquals(places.filter((place) => other.test(place)), []);
+});
+
 Deno.test("a page loads the kernels of its ops when a device is awaited, and computes the same before", async () => {
   const program = `import { argMax, conv2d, fill, setBackend, tidy } from "@weft/weft/eager";
     const compute = () => tidy(() => {

@@ -63,7 +63,9 @@ export const PAGES: Readonly<
 export interface Weight {
   /** Its files by name: what it begins with is "page.js". */
   readonly files: ReadonlyMap<string, Uint8Array>;
-  /** Compressed bytes of the files that it begins with. */
+  /** Names of the files that it begins with. */
+  readonly begins: ReadonlySet<string>;
+  /** Compressed bytes of these. */
   readonly first: () => number;
   /** Compressed bytes of files that are loaded when they are asked for, with what only they need, by name. */
   readonly later: ReadonlyMap<string, () => number>;
@@ -118,7 +120,8 @@ export async function weigh(program: string, home: string): Promise<Weight> {
       const starts = Object.keys(outputs).filter((name) => wanted.has(nameOf(name)));
       return sum(new Set([...first, ...starts.flatMap((name) => [...closure(outputs, name)])]));
     };
-    return { files, first: () => sum(first), later, whole, modules };
+    const begins = new Set([...first].map(nameOf));
+    return { files, begins, first: () => sum(first), later, whole, modules };
   } finally {
     await stop();
   }
