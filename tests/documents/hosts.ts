@@ -22,10 +22,19 @@ const printed = (wanted) => (...values) => {
 };
 `;
 
-/** Examples of these hosts: they import the package alone, and ask nothing of Deno. */
-export function portableExamples(files: readonly string[]): Example[] {
+/** Modules that examples of a host import: the package alone, and in Node what Node brings. */
+const IMPORTS: Readonly<Record<"page" | "node", RegExp>> = {
+  page: /"@weft\/weft(\/(eager|ops))?";$/,
+  node: /"(@weft\/weft(\/(eager|ops))?|node:[\w/]+)";$/,
+};
+
+/** Examples of a host, which ask nothing of Deno. */
+export function portableExamples(
+  files: readonly string[],
+  host: "page" | "node",
+): Example[] {
   return files.flatMap((file) => examplesOf(file)).filter(({ imports, body }) =>
-    [...imports.values()].every((text) => /"@weft\/weft(\/(eager|ops))?";$/.test(text)) &&
+    [...imports.values()].every((text) => IMPORTS[host].test(text)) &&
     !/\bDeno\./.test(body)
   );
 }
