@@ -7,7 +7,15 @@ import { optionCheck, wantMade } from "../../engine/core/arguments.ts";
 import { TensorSpec } from "../../engine/core/tensor_spec.ts";
 import { type Element, type ElementType, specsNest } from "./element.ts";
 import { leavesOf, rowsOfLeaves, unbatchedType } from "./parts/leaves.ts";
-import { checkCount, counted, Failure, known, makeSource, type Source } from "./source.ts";
+import {
+  checkCount,
+  counted,
+  Failure,
+  known,
+  makeSource,
+  type Outcome,
+  type Source,
+} from "./source.ts";
 import { stageOver } from "./stage.ts";
 import type { Window } from "./state.ts";
 
@@ -114,20 +122,23 @@ export function windowSource(
       input.size,
       (n) => dropRemainder ? Math.max(0, Math.floor((n - span) / shift) + 1) : Math.ceil(n / shift),
     ),
-    begin: (): { buffer: Element[]; skip: number } => ({ buffer: [], skip: 0 }),
+    begin: (): { buffer: Outcome[]; skip: number } => ({ buffer: [], skip: 0 }),
     async next({ input, own }) {
       while (own.buffer.length < span) {
         const item = await input.next();
-        if (item instanceof Failure) return item;
         if (item === null) break;
+        // Elements between windows are of no concern, and those that fail no more.
         if (own.skip > 0) own.skip--;
         else own.buffer.push(item);
       }
-      const window = own.buffer.filter((_, i) => i % stride === 0 && i < span);
-      if (window.length === 0 || (dropRemainder && window.length < size)) return null;
-      own.skip = Math.max(0, shift - own.buffer.length);
-      own.buffer = own.buffer.slice(shift);
-      return [new NdArray("variant", [], [window])];
+      const { buffer } = own;
+      if (buffer.length === 0 || (dropRemainder && buffer.length < span)) return null;
+      own.skip = Math.max(0, shift - buffer.length);
+      own.buffer = buffer.slice(shift);
+      const window = buffer.filter((_, i) => i % stride === 0);
+      // An element that fails takes its windows along, as in TensorFlow.
+      const failure = window.find((item) => item instanceof Failure);
+      return failure ?? [new NdArray("variant", [], [window as Window])];
     },
   });
 }

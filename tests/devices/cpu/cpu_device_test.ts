@@ -1,6 +1,6 @@
 /** The CPU device: memory of tensors, kernels of either kind, environments that have less. */
 
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import * as tf from "@weft/weft";
 import {
   InternalError,
@@ -12,6 +12,7 @@ import { NdArray } from "../../../src/engine/core/nd_array.ts";
 import type { Problem } from "../../../src/engine/core/op.ts";
 import { CpuDevice } from "../../../src/engine/devices/cpu/cpu_device.ts";
 import { CompileRefused, Engine } from "../../../src/engine/devices/cpu/engine.ts";
+import { loopsWarning } from "../../../src/engine/devices/cpu/prepare.ts";
 import { i32 } from "../../../src/engine/devices/cpu/wasm/instructions.ts";
 import { specId } from "../../../src/engine/runtime/eager/spec_id.ts";
 import { problemOf } from "../../../src/library/testing/run_op.ts";
@@ -85,6 +86,36 @@ Deno.test("the device falls back to loops where modules may not be compiled", ()
     assertEquals(add(new CpuDevice(later), "float32"), ["loops", [2, 4, 6]]);
   } finally {
     WebAssembly.Module = Module;
+  }
+});
+
+Deno.test("an op whose kernel does not compile is named once in a warning, and has its numbers", () => {
+  const { Module } = WebAssembly, { write } = loopsWarning, told: string[] = [];
+  loopsWarning.named.clear();
+  loopsWarning.write = (text) => void told.push(text);
+  try {
+    // Ops whose loops were asked for, and kernels that compile, are no fallbacks.
+    const devices = [new CpuDevice(null), new CpuDevice(new Engine(features))];
+    for (const device of devices) assertEquals(add(device, "float32")[1], [2, 4, 6]);
+    assertEquals(told, []);
+    const engine = new Engine(features);
+    WebAssembly.Module = class {
+      constructor() {
+        throw new WebAssembly.CompileError("too large");
+      }
+    } as unknown as typeof Module;
+    for (const dtype of ["float32", "float32", "int32"] as const) {
+      assertEquals(add(new CpuDevice(engine), dtype), ["loops", [2, 4, 6]]);
+    }
+    assertEquals(told.length, 1);
+    assertMatch(
+      told[0],
+      /^weft: AddV2 runs in loops of JavaScript on the CPU, which is slower: Cannot compile a kernel of \d+ bytes: CompileError: too large$/,
+    );
+  } finally {
+    WebAssembly.Module = Module;
+    loopsWarning.write = write;
+    loopsWarning.named.clear();
   }
 });
 

@@ -1,5 +1,5 @@
 /** A refused program wherever it may stand: in control flow, scripts, datasets, maps over rows, gradients and steps that follow each other. */
-// Runs alone: compiled calls are not given again on a device that has refused a program.
+// Runs alone: it makes adapters refuse programs.
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { testOnGpu } from "../../devices.ts";

@@ -1,9 +1,10 @@
 /** Programs of the library that an adapter refuses: an error, and never another number, for all that stood in the same batch of commands. */
-// Runs alone: compiled calls are not given again on a device that has refused a program.
+// Runs alone: it makes adapters refuse programs.
 import * as tf from "@weft/weft";
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { testOnGpu } from "../../devices.ts";
 import { errorOf } from "../../script/helpers.ts";
+import { dispatchesMade } from "./made.ts";
 import { fine, lists, numbers, refusals, REFUSED, refusing } from "./refusing.ts";
 
 /** Asserts that results are `wanted`, or that reading them throws the fault. */
@@ -73,3 +74,51 @@ testOnGpu("a program that is refused and never read spoils no number that is", a
   }
   refusals.isOn = false;
 });
+
+const errorNow = (run: () => unknown): Error => assertThrows(run, Error);
+
+/** What stands beside compiled calls after a refusal. */
+const AFTER: Readonly<Record<string, (refused: tf.Tensor, read: () => void) => void>> = {
+  "its result is held": () => {},
+  "its result is free": (refused) => refused.dispose(),
+  "its result was read": (_, read) => assertMatch(errorNow(read).message, REFUSED),
+};
+
+for (const [what, beside] of Object.entries(AFTER)) {
+  testOnGpu(`compiled calls are given again after a refusal, where ${what}`, async () => {
+    using _ = tf.scope();
+    const f = tf.function((x: tf.Tensor) => fine(x)), given = numbers(1.7);
+    const step = tf.function((x: tf.Tensor) => tf.mul(tf.add(x, 1), 2));
+    const wanted = lists(f(given));
+    for (let i = 0; i < 4; i++) tf.dispose(f(given));
+    step(step(given)).dispose();
+    const refused = compiled(refusing())(numbers(1));
+    await errorOf(async () => void await tf.zeros([1]).data());
+    refusals.isOn = false;
+    beside(refused, () => void refused.dataSync());
+    for (let i = 0; i < 4; i++) tf.dispose(f(given));
+    assertEquals(dispatchesMade(() => tf.dispose(f(given))), 0);
+    assertEquals(lists(f(given)), wanted);
+    // An invalid tensor is refused by a call that is given again, each time.
+    for (let i = 0; i < 4; i++) step(given).dispose();
+    if (refused.isDisposed) return;
+    for (let i = 0; i < 2; i++) {
+      assertMatch(errorNow(() => step(refused).dataSync()).message, REFUSED);
+    }
+    assertEquals(dispatchesMade(() => step(given).dispose()), 0);
+  });
+}
+
+testOnGpu(
+  "a compiled call whose program was refused stays refused, however often it is called",
+  async () => {
+    using _ = tf.scope();
+    const f = compiled(refusing()), given = numbers(1);
+    for (let i = 0; i < 6; i++) {
+      const error = await errorOf(async () => void await f(given).data());
+      assertMatch(error.message, REFUSED);
+    }
+    refusals.isOn = false;
+    assertMatch((await errorOf(async () => void await f(given).data())).message, REFUSED);
+  },
+);

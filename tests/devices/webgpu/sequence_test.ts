@@ -1,17 +1,9 @@
 /** Sequences: what compiled calls recorded is given again only where that does the same. */
 import * as tf from "@weft/weft";
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import { spy } from "@std/testing/mock";
-import { Launch } from "../../../src/engine/devices/webgpu/launch.ts";
 import { testOnGpu } from "../../devices.ts";
 import { DOUBLE_PLAN, freshDevice, SPEC, VALUES } from "./fresh_device.ts";
-
-/** Counts the dispatches made by kernels while `fn` ran, without repeated ones. */
-function dispatchesMade(fn: () => void): number {
-  using bound = spy(Launch.prototype, "bind");
-  fn();
-  return bound.calls.length;
-}
+import { dispatchesMade } from "./made.ts";
 
 function chain(length: number): (x: tf.Tensor, y: tf.Tensor) => tf.Tensor {
   return tf.function((x: tf.Tensor, y: tf.Tensor) => {

@@ -58,9 +58,24 @@ export const code: VectorCode = {
       const fast = prepareFast(engine, def, problem);
       return fast && fastPrepared(engine.heap, fast, problem);
     } catch (e) {
-      // Its module may not be compiled.
-      if (e instanceof CompileRefused) return null;
-      throw e;
+      if (!(e instanceof CompileRefused)) throw e;
+      warnOfLoops(def.name, e);
+      return null;
     }
   },
 };
+
+/** Output of the warnings, and the ops they have named, for tests. */
+export const loopsWarning: { write: (text: string) => void; readonly named: Set<string> } = {
+  write: (text) => console.warn(text),
+  named: new Set(),
+};
+
+/** Says once for each op that its kernel did not compile: its numbers are right, and slow. */
+function warnOfLoops(op: string, { message, cause }: CompileRefused): void {
+  if (loopsWarning.named.has(op)) return;
+  loopsWarning.named.add(op);
+  loopsWarning.write(
+    `weft: ${op} runs in loops of JavaScript on the CPU, which is slower: ${message}: ${cause}`,
+  );
+}

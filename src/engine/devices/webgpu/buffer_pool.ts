@@ -140,15 +140,24 @@ export class BufferPool {
     return this.#spoilt.find(({ since, until }) => batch >= since && batch < until)?.fault;
   }
 
+  /** Returns why a buffer is invalid; undefined where it is not. */
+  #whyNot(buffer: PooledBuffer): OpError | undefined {
+    return this.#failed.get(buffer)?.() ?? this.#faultOf(buffer.written);
+  }
+
+  /** True where none of these is invalid. */
+  areValid(buffers: Iterable<PooledBuffer>): boolean {
+    for (const b of buffers) if (this.#whyNot(b) !== undefined) return false;
+    return true;
+  }
+
   /**
    * Throws where one of these is invalid, or commands of `batch` were lost: `ResourceExhaustedError` where there was no memory for a buffer.
    */
   refuse(buffers: readonly (PooledBuffer | undefined)[], batch = -1): void {
     for (const b of buffers) {
-      const why = b && this.#failed.get(b);
-      if (why) throw why();
-      const fault = b && this.#faultOf(b.written);
-      if (fault) throw fault;
+      const why = b && this.#whyNot(b);
+      if (why) throw why;
     }
     const fault = this.#faultOf(batch);
     if (fault) throw fault;

@@ -81,6 +81,13 @@ export class Take {
     return true;
   }
 
+  /** True where each program compiles, and these inputs and what is bound beside them have valid contents. */
+  isValid(inputs: readonly PooledBuffer[]): boolean {
+    const { pool } = this.#recorder;
+    return this.#commands.every(({ launch }) => launch.pipeline.fault === null) &&
+      pool.areValid(inputs) && pool.areValid(this.#used);
+  }
+
   /** Records the dispatches again, on these inputs, and returns the outputs. */
   replay(inputs: readonly PooledBuffer[]): readonly PooledBuffer[] {
     const { stream, pool } = this.#recorder, moving = this.#moving, commands = this.#commands;

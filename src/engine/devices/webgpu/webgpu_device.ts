@@ -227,11 +227,13 @@ export class WebGpuDevice implements Device {
     const recorder = { stream: this.#stream, pool: this.#pool, pipelines: this.#pipelines };
     return {
       replay: (inputs) => {
-        if (tracer !== null || this.#pool.failed > 0) return null;
-        const take = takes.find();
+        if (tracer !== null) return null;
+        const given = inputs as readonly PooledBuffer[], take = takes.find();
         if (take === null) return null;
         this.check();
-        return take.replay(inputs as readonly PooledBuffer[]);
+        // Where something is invalid the kernels run one by one, and the error names its op.
+        const isSound = this.#pool.failed + this.#pipelines.faults === 0 || take.isValid(given);
+        return isSound ? take.replay(given) : null;
       },
       record: (inputs, compute) => {
         const take = this.#take === null
