@@ -47,6 +47,22 @@ export interface Stateful {
   weightsNow?(): { name: string; tensor: Tensor }[];
   /** Restores such tensors. */
   setWeights(weights: readonly { readonly name: string; readonly tensor: Tensor }[]): Promise<void>;
+  /**
+   * Checks saved values by their names, and returns what restores them. Throws `ValueError` where they do not fit; `isPartial`: those
+   * without a counterpart are left out.
+   * @internal
+   */
+  fit?(saved: readonly SavedWeight[], isPartial: boolean): () => void;
+}
+
+/** A saved value of an object with a state. */
+export interface SavedWeight {
+  /** `iter`, or `variable/slot`. */
+  readonly name: string;
+  /** The value. */
+  readonly value: NdArray;
+  /** True where its variable is known, so that it is for no other. */
+  readonly isNamed?: boolean;
 }
 
 /**
@@ -69,18 +85,20 @@ export function isStateful(value: unknown): value is Stateful {
     typeof (value as Partial<Stateful>).getWeights === "function";
 }
 
-/** Sets the weights of an optimizer by their names; each is read when its turn comes. */
-export async function giveWeights(
+/** Checks the weights of an optimizer by their names, where it can, and returns what sets them. */
+export function fitted(
   optimizer: Stateful,
-  weights: Iterable<readonly [string, () => NdArray | Promise<NdArray>]>,
-): Promise<void> {
-  const tensors: { name: string; tensor: Tensor }[] = [];
-  try {
-    for (const [name, read] of weights) tensors.push({ name, tensor: tensor(await read()) });
-    await optimizer.setWeights(tensors);
-  } finally {
-    for (const t of tensors) t.tensor.dispose();
-  }
+  saved: readonly SavedWeight[],
+  isPartial: boolean,
+): () => void | Promise<void> {
+  return optimizer.fit?.(saved, isPartial) ?? (async () => {
+    const tensors = saved.map(({ name, value }) => ({ name, tensor: tensor(value) }));
+    try {
+      await optimizer.setWeights(tensors);
+    } finally {
+      for (const t of tensors) t.tensor.dispose();
+    }
+  });
 }
 
 /** True for a value that can be assigned to, and has a name of its own. */
@@ -118,6 +136,11 @@ function contentsOf(nest: SavedValues, action: "save" | "restore"): Contents {
   };
   visit(nest, []);
   return { variables, optimizers };
+}
+
+/** The variable's part in a slot's name. */
+function variableOf(name: string): string {
+  return name.slice(0, Math.max(0, name.lastIndexOf("/")));
 }
 
 /** Replaces the variable's part in a slot's name. */
@@ -314,16 +337,19 @@ async function restore(
     }
   }
   const here = new Map([...named].map(([name, v]) => [name, v.name]));
+  const setters: (() => void | Promise<void>)[] = [];
   for (const { prefix, optimizer, names } of states) {
     if (missing.has(`${prefix}iter`)) continue;
     const slots = names.filter((name) => name !== `${prefix}iter`);
-    await giveWeights(
-      optimizer,
-      [`${prefix}iter`, ...slots].map((name) =>
-        [renamed(name.slice(prefix.length), here), () => read(name)] as const
-      ),
-    );
+    const saved: SavedWeight[] = [];
+    for (const name of [`${prefix}iter`, ...slots]) {
+      const value = (await read(name)).copy(), inFile = name.slice(prefix.length);
+      const known = renamed(inFile, here);
+      saved.push({ name: known, value, isNamed: here.has(variableOf(inFile)) });
+    }
+    setters.push(fitted(optimizer, saved, !strict));
   }
+  for (const set of setters) await set();
   for (const { name, v } of pairs) v.assign(await read(name));
 }
 

@@ -9,6 +9,7 @@ import {
 import { compose, withInterpreter } from "../../engine/core/apply.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { showAs } from "../../engine/core/arrays/shown.ts";
+import type { NdArray } from "../../engine/core/nd_array.ts";
 import { isConcrete, sameShape, shapeText } from "../../engine/core/shape.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
@@ -143,6 +144,35 @@ export abstract class Metric {
       );
     }
     state.forEach((v, i) => v.assign(weights[i].tensor));
+  }
+
+  /**
+   * Checks values of a file by the names of the state's parts, and returns what restores them. Throws `ValueError` where one has another
+   * shape, or, unless `isPartial`, is no part of the state or lacks.
+   * @internal
+   */
+  fit(
+    saved: readonly { readonly name: string; readonly value: NdArray }[],
+    isPartial: boolean,
+  ): () => void {
+    const parts = new Map(
+      saved.map(({ name, value }) => [name.slice(name.lastIndexOf("/") + 1), value]),
+    );
+    const pairs = Object.entries(this.#state).flatMap(([key, v]) => {
+      const value = parts.get(key);
+      return value === undefined ? [] : [[v, value] as const];
+    });
+    const isWhole = pairs.length === parts.size && parts.size === Object.keys(this.#state).length;
+    if (!pairs.every(([v, { shape }]) => sameShape(shape, v.shape)) || !(isPartial || isWhole)) {
+      const received = [...parts].map(([key, { shape }]) => `${key} ${shapeText(shape)}`);
+      const wanted = Object.entries(this.#state).map(([key, v]) => `${key} ${shapeText(v.shape)}`);
+      throw new ValueError(
+        `Cannot restore metric '${this.name}': received ${received.join(", ")}, wanted ${
+          wanted.join(", ")
+        }`,
+      );
+    }
+    return () => pairs.forEach(([v, value]) => v.assign(value as unknown as Tensor));
   }
 
   /** Frees the state. */

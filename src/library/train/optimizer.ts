@@ -23,7 +23,7 @@ import { LearningRate } from "./learning_rate.ts";
 import { gradientPairs, type NamedGradients } from "./named_gradients.ts";
 import type { Rate } from "./rate.ts";
 import { RuleSteps } from "./rule_steps.ts";
-import { type SlotPlan, Slots } from "./slots.ts";
+import { type SavedSlot, type SlotPlan, Slots } from "./slots.ts";
 import type { Stage } from "./stages.ts";
 import { StepCount } from "./step_count.ts";
 import { after, group, type StepOperation } from "./step_graph.ts";
@@ -328,8 +328,8 @@ export abstract class Optimizer {
   }
 
   /**
-   * Restores the result of `getWeights()`; slots are matched by name, else by order. Compiled steps continue from
-   * there. Rejects with `ValueError` where there are too many or too few, or one has another shape.
+   * Restores the result of `getWeights()`; slots are matched by name, those of variables with other names by order. Compiled steps
+   * continue from there. Rejects with `ValueError` where there are too many or too few, or one is of another optimizer or shape.
    */
   async setWeights(
     weights: readonly { readonly name: string; readonly tensor: Tensor }[],
@@ -342,14 +342,26 @@ export abstract class Optimizer {
     if (weights.length === 0) {
       throw new ValueError(`Cannot set the weights of ${this.getClassName()}: the list is empty`);
     }
-    const [iter, ...rest] = weights;
-    const count = Number((await iter.tensor.data())[0]);
-    this.#slots.restore(
-      await Promise.all(
-        rest.map(async ({ name, tensor }) => ({ name, value: await tensor.ndarray() })),
-      ),
-    );
-    this.#count.value = count;
+    const [count, ...values] = await Promise.all(weights.map(({ tensor }) => tensor.ndarray()));
+    const slots = values.map((value, i) => ({ name: weights[i + 1].name, value }));
+    const take = this.#slots.fit(slots, false);
+    take();
+    this.#count.value = Number(count.data[0]);
+  }
+
+  /**
+   * Checks weights of a file by their names, and returns what restores them. Throws `ValueError` where they do not fit; `isPartial`:
+   * those of slots that it has not are left out.
+   * @internal
+   */
+  fit(saved: readonly SavedSlot[], isPartial: boolean): () => void {
+    const count = saved.find(({ name }) => name === "iter");
+    const slots = saved.filter((one) => one !== count);
+    const take = this.#slots.fit(slots, isPartial);
+    return () => {
+      take();
+      if (count) this.#count.value = Number(count.value.data[0]);
+    };
   }
 
   /** Frees the slots. */

@@ -39,6 +39,13 @@ export interface SavedSlot {
   /** `variable/slot`. */
   readonly name: string;
   readonly value: NdArray;
+  /** True where its variable is known, so that it is for no other. */
+  readonly isNamed?: boolean;
+}
+
+/** The slot in `variable/slot`. */
+function endOf(name: string): string {
+  return name.slice(name.lastIndexOf("/") + 1);
 }
 
 export class Slots {
@@ -93,16 +100,17 @@ export class Slots {
     return made;
   }
 
-  /** Finds a restored value: by name, else by position. */
+  /** Finds a restored value: by name, else by position among those of the same slot. */
   #savedFor(
     name: string,
     slot: number,
     index: number,
     shape: readonly number[],
   ): NdArray | null {
-    const count = this.#saved.length / Math.max(1, this.#slots.length);
-    const found = this.#saved.find((s) => s.name === `${name}/${this.#slots[slot].name}`) ??
-      this.#saved[this.#savedOrder.indexOf(slot) * count + index];
+    const end = this.#slots[slot].name;
+    const inPlace = () => this.#saved.filter((s) => endOf(s.name) === end)[index];
+    const unnamed = (s?: SavedSlot): SavedSlot | null => s === undefined || s.isNamed ? null : s;
+    const found = this.#saved.find((s) => s.name === `${name}/${end}`) ?? unnamed(inPlace());
     if (!found) return null;
     if (!sameShape(found.value.shape, shape)) {
       throw new ValueError(
@@ -125,27 +133,41 @@ export class Slots {
   }
 
   /**
-   * Takes saved values: existing slots are assigned, so that compiled steps use them; later slots are made from them.
-   * Throws `ValueError` where the number of slots or a shape differs; nothing is changed then.
+   * Checks saved values and returns what takes them: existing slots are assigned, so that compiled steps use them; later slots are
+   * made from them. Throws `ValueError` where a slot is not the optimizer's, the number of slots or a shape differs; `isPartial`: values of
+   * slots that it has not are left out, and some may lack.
    */
-  restore(saved: readonly SavedSlot[]): void {
-    const each = this.#slots.length;
-    if (each === 0 ? saved.length > 0 : saved.length % each !== 0) {
-      throw new ValueError(
-        `Cannot set the weights of ${this.#className}: received ${saved.length} slots, wanted a multiple of ${each}`,
-      );
-    }
+  fit(saved: readonly SavedSlot[], isPartial: boolean): () => void {
+    const names = this.#slots.map(({ name }) => name);
+    const stranger = saved.find(({ name }) => !names.includes(endOf(name)));
+    if (!isPartial) this.#checkAll(saved, names, stranger);
     const before = this.#saved;
-    this.#saved = saved;
+    const own = stranger ? saved.filter(({ name }) => names.includes(endOf(name))) : saved;
+    this.#saved = own;
     try {
       const pairs = [...this.#kept.values()].flatMap(({ name, slots: kept }, index) =>
         kept.map((slot, k) => [slot, this.#savedFor(name, k, index, slot.shape)] as const)
       );
-      for (const [slot, value] of pairs) if (value) slot.assign(castArray(value, slot.dtype));
-    } catch (e) {
+      return () => {
+        this.#saved = own;
+        for (const [slot, value] of pairs) if (value) slot.assign(castArray(value, slot.dtype));
+      };
+    } finally {
       this.#saved = before;
-      throw e;
     }
+  }
+
+  #checkAll(saved: readonly SavedSlot[], names: readonly string[], stranger?: SavedSlot): void {
+    const head = `Cannot set the weights of ${this.#className}`;
+    if (stranger) {
+      const wanted = names.length === 0 ? "none" : names.map((name) => `"${name}"`).join(", ");
+      throw new ValueError(`${head}: received the slot "${stranger.name}", wanted ${wanted}`);
+    }
+    const counts = names.map((end) => saved.filter(({ name }) => endOf(name) === end).length);
+    if (counts.every((count) => count === counts[0])) return;
+    throw new ValueError(
+      `${head}: received ${saved.length} slots, wanted a multiple of ${names.length}`,
+    );
   }
 
   dispose(): void {

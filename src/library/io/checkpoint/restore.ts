@@ -8,7 +8,7 @@ import {
   type TrackedValues,
   type VariableLike,
 } from "../../../engine/core/tensor.ts";
-import { giveWeights, isStateful, type Stateful } from "../variables.ts";
+import { fitted, isStateful, type Stateful } from "../variables.ts";
 import type { OpenCheckpoint, SavedObjectNode } from "./format.ts";
 import { type ObjectNode, SAVE_COUNTER, VARIABLE_VALUE } from "./objects.ts";
 
@@ -85,7 +85,10 @@ export async function takeObjects(
   for (const { target, id, path } of found) {
     const weights = await savedWeights(nodes, id, { names, read });
     if (weights.size === 0) missing.push(path);
-    else setters.push(() => giveWeights(target, [...weights].map(([name, v]) => [name, () => v])));
+    else {
+      const saved = [...weights].map(([name, value]) => ({ name, value, isNamed: true }));
+      setters.push(fitted(target, saved, true));
+    }
   }
   const counter = nodes[0]?.children.find(({ name }) => name === SAVE_COUNTER);
   const saves = counter === undefined ? null : await read(counter.id);
