@@ -209,3 +209,13 @@ Deno.test("an iteration of endless failures can be left", async () => {
   await new Promise((resolve) => setTimeout(resolve, 0));
   assertEquals(calls, before);
 });
+
+Deno.test("an endless repeat() ends where a whole pass fails, as TensorFlow's does", async () => {
+  const failing = (at: number[]) =>
+    tf.data.range(3).map((x) => {
+      const fails = tf.any(tf.equal(tf.cast(x, "int32"), tf.tensor(at, [at.length], "int32")));
+      return tf.debugging.checkNumerics(tf.where(fails, NaN, tf.cast(x, "float32")), "no");
+    });
+  assertEquals(await collect(failing([0, 1, 2]).repeat().ignoreErrors()), []);
+  assertEquals(await collect(failing([0, 2]).repeat().ignoreErrors().take(3)), [1, 1, 1]);
+});

@@ -35,7 +35,8 @@ export function repeatSource(input: Source, count: number): Source {
             elements ??= input.open(place);
             const item = await elements.next();
             if (item !== null) {
-              empty = false;
+              // As in TensorFlow, a pass of failures alone has no elements.
+              if (!(item instanceof Failure)) empty = false;
               return item;
             }
             if (empty && endless) return null;

@@ -127,7 +127,30 @@ export function makeSource<S extends State>(init: SourceInit<S>): Source {
       ? init.kind
       : `${init.kind}(${inputs.map((input) => input.kinds).join(", ")})`,
     name: `${init.kind}Dataset:${nextSource()}`,
-    open: (place, state) => open({ ...place, path: `${place.path}::${init.kind}` }, state as S),
+    open: (place, state) =>
+      paced(open({ ...place, path: `${place.path}::${init.kind}` }, state as S), place),
+  };
+}
+
+/**
+ * Polls the pass before each item: a stage may ask for so many before it has one of its own that, without a turn of the event loop,
+ * nothing could end the pass.
+ */
+function paced(elements: Elements, { limit, signal }: Place): Elements {
+  if (limit === null) return elements;
+  const inTurn = <R>(give: () => Promise<R>): Promise<R> => {
+    if (limit.due() !== null) return Promise.reject(signal.reason);
+    const pause = limit.pause();
+    return pause === null ? give() : pause.then(() => {
+      signal.throwIfAborted();
+      return give();
+    });
+  };
+  return {
+    next: () => inTurn(() => elements.next()),
+    ...(elements.many && { many: (n: number) => inTurn(() => elements.many!(n)) }),
+    save: () => elements.save(),
+    close: () => elements.close(),
   };
 }
 
