@@ -56,35 +56,56 @@ class WeftHandler implements InferenceSessionHandler {
     for (const name of this.outputNames) outputLocation(options, name);
   }
 
+  /** Runs the model on the values that the feeds have now; runs wait for each other. */
   run(
     feeds: FeedsType,
     fetches: Readonly<Record<string, TypedTensor | null>>,
     options: RunOptions,
   ): Promise<ReturnType> {
-    const turn = this.#last.then(() => this.#run(feeds, fetches, options));
+    let given: ReadonlyMap<string, EagerTensor>;
+    try {
+      given = this.#feed(feeds, options);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    const turn = this.#last.then(() => this.#run(given, fetches));
     this.#last = turn.catch(() => {});
     return turn;
   }
 
-  async #run(
-    feeds: FeedsType,
-    fetches: Readonly<Record<string, TypedTensor | null>>,
-    { terminate = false }: RunOptions,
-  ): Promise<ReturnType> {
+  #checkOpen(): void {
     if (this.#isDisposed) throw new Error("Cannot run a session: it is released");
+  }
+
+  /** Checks feeds and copies their values. */
+  #feed(feeds: FeedsType, { terminate = false }: RunOptions): Map<string, EagerTensor> {
+    this.#checkOpen();
     if (terminate) throw failed(1, "Exiting due to terminate flag being set to true.");
     for (const name of Object.keys(feeds)) {
       if (!this.inputNames.includes(name)) throw new Error(`invalid input '${name}'`);
     }
     const device: Device = this.#place === "cpu" ? cpuDevice() : defaultDevice();
     const given = new Map<string, EagerTensor>();
-    const wanted = Object.keys(fetches);
-    let tensors: Tensor[];
     try {
       for (const input of this.#model.inputs) {
         const fed = feeds[input.name] as unknown as AnyTensor;
         given.set(input.name, toWeft(fed, checkedShape(input, fed), device));
       }
+    } catch (error) {
+      for (const t of given.values()) t.dispose();
+      throw error;
+    }
+    return given;
+  }
+
+  async #run(
+    given: ReadonlyMap<string, EagerTensor>,
+    fetches: Readonly<Record<string, TypedTensor | null>>,
+  ): Promise<ReturnType> {
+    const wanted = Object.keys(fetches);
+    let tensors: Tensor[];
+    try {
+      this.#checkOpen();
       const isAll = wanted.length === this.outputNames.length;
       const results = await this.#model.run(
         Object.fromEntries(given),

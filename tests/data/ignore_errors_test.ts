@@ -219,3 +219,101 @@ Deno.test("an endless repeat() ends where a whole pass fails, as TensorFlow's do
   assertEquals(await collect(failing([0, 1, 2]).repeat().ignoreErrors()), []);
   assertEquals(await collect(failing([0, 2]).repeat().ignoreErrors().take(3)), [1, 1, 1]);
 });
+
+/** Two elements of a number. */
+const two = (i: tf.Tensor) => tf.data.range(2).map((k) => tf.add(tf.mul(i, 10), k));
+/**
+ * What TensorFlow 2.21 gives for range(9), of which one element fails, behind a stage, then `batch(2).ignore_errors()`: for the failures
+ * of 0, 1, 2 and 5. A failure takes along what was before it in its batch; where the batch is made in one with a map, all of the batch.
+ */
+const BATCHES: Readonly<
+  Record<
+    string,
+    readonly [(d: tf.data.Dataset<tf.Tensor>) => tf.data.Dataset<tf.Tensor>, readonly string[]]
+  >
+> = {
+  "batch(3) of rows": [(d) => d.batch(3).unbatch(), [
+    "3,4 5,6 7,8",
+    "3,4 5,6 7,8",
+    "3,4 5,6 7,8",
+    "0,1 6,7 8",
+  ]],
+  "rebatch()": [(d) => d.batch(3).rebatch(2), ["3,4,5,6 7,8", "3,4,5,6 7,8", "3,4,5,6 7,8", ""]],
+  "batch()": [(d) => d.batch(2), ["2,3,4,5", "2,3,4,5", "4,5,6,7 8", "0,1,2,3"]],
+  "paddedBatch()": [(d) => d.paddedBatch(2), [
+    "1,2,3,4 5,6,7,8",
+    "2,3,4,5",
+    "3,4,5,6 7,8",
+    "0,1,2,3",
+  ]],
+  "take()": [(d) => d.take(3), ["1,2 3", "2,3", "0,1 3", "0,1 2"]],
+  "skip()": [(d) => d.skip(2), ["3,4 5,6 7,8", "4,5 6,7 8", "3,4 5,6 7,8", "2,3 6,7 8"]],
+  "shard()": [(d) => d.shard(2, 0), ["1,3 5,7", "3,5 7", "3,5 7", "0,2 7"]],
+  "repeat()": [(d) => d.repeat(2), [
+    "1,2 3,4 5,6 7,8 1,2 3,4 5,6 7,8",
+    "2,3 4,5 6,7 8,0 2,3 4,5 6,7 8",
+    "0,1 3,4 5,6 7,8 0,1 3,4 5,6 7,8",
+    "0,1 2,3 6,7 8,0 1,2 3,4 6,7 8",
+  ]],
+  "prefetch()": [(d) => d.prefetch(2), [
+    "1,2 3,4 5,6 7,8",
+    "2,3 4,5 6,7 8",
+    "0,1 3,4 5,6 7,8",
+    "0,1 2,3 6,7 8",
+  ]],
+  "shuffle()": [(d) => d.shuffle(1), [
+    "1,2 3,4 5,6 7,8",
+    "2,3 4,5 6,7 8",
+    "0,1 3,4 5,6 7,8",
+    "0,1 2,3 6,7 8",
+  ]],
+  "flatMap()": [(d) => d.flatMap(two), [
+    "10,11 20,21 30,31 40,41 50,51 60,61 70,71 80,81",
+    "0,1 20,21 30,31 40,41 50,51 60,61 70,71 80,81",
+    "0,1 10,11 30,31 40,41 50,51 60,61 70,71 80,81",
+    "0,1 10,11 20,21 30,31 40,41 60,61 70,71 80,81",
+  ]],
+  "interleave()": [(d) => d.interleave(two, { cycleLength: 2 }), [
+    "10,20 11,21 30,40 31,41 50,60 51,61 70,80 71,81",
+    "20,1 21,30 40,31 41,50 60,51 61,70 80,71 81",
+    "0,10 1,11 30,40 31,41 50,60 51,61 70,80 71,81",
+    "0,10 1,11 20,30 21,31 60,41 61,70 80,71 81",
+  ]],
+  "interleave() in blocks": [(d) => d.interleave(two, { cycleLength: 3, blockLength: 2 }), [
+    "10,11 20,21 30,31 40,41 50,51 60,61 70,71 80,81",
+    "0,1 20,21 30,31 40,41 50,51 60,61 70,71 80,81",
+    "0,1 10,11 30,31 40,41 50,51 60,61 70,71 80,81",
+    "0,1 10,11 20,21 30,31 40,41 60,61 70,71 80,81",
+  ]],
+  "filter()": [(d) => d.filter((x) => tf.equal(tf.mod(x, 2), 0)), [
+    "2,4 6,8",
+    "2,4 6,8",
+    "4,6 8",
+    "0,2 6,8",
+  ]],
+  "concatenate()": [(d) => d.concatenate(tf.data.range(2)), [
+    "1,2 3,4 5,6 7,8 0,1",
+    "2,3 4,5 6,7 8,0 1",
+    "0,1 3,4 5,6 7,8 0,1",
+    "0,1 2,3 6,7 8,0 1",
+  ]],
+  "a parallel map()": [(d) => d.map((x) => tf.add(x, 1), { numParallelCalls: 2 }), [
+    "3,4 5,6 7,8 9",
+    "3,4 5,6 7,8 9",
+    "1,2 5,6 7,8 9",
+    "1,2 3,4 7,8 9",
+  ]],
+};
+
+for (const [stage, [of, wanted]] of Object.entries(BATCHES)) {
+  Deno.test(`batches behind ${stage} lose what TensorFlow's lose to a failure`, async () => {
+    for (const [i, at] of [0, 1, 2, 5].entries()) {
+      const failing = tf.data.range(9).map((x) => {
+        const check = tf.debugging.checkNumerics(tf.where(tf.equal(x, at), NaN, 1), "no");
+        return tf.mul(x, tf.cast(check, "int32"));
+      });
+      const found = await collect(of(failing).batch(2).ignoreErrors());
+      assertEquals(found.map(String).join(" "), wanted[i], `${at} fails`);
+    }
+  });
+}

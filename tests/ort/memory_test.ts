@@ -159,3 +159,31 @@ Deno.test("int4 feeds are two elements a byte", async () => {
   const x = new Tensor("int4", Uint8Array.of(0xf1, 0x08), [3]);
   assertEquals((await session.run({ x: x as Tensor })).y.data, floats(1, -1, -8));
 });
+
+testOnDevices(
+  "runs have the values that feeds had at the call, whatever runs wait",
+  async (device) => {
+    const session = await InferenceSession.create(AFFINE, {
+      executionProviders: providers[device],
+    });
+    const data = floats(0, 0), before = tf.memory().numTensors;
+    const runs = Array.from({ length: 6 }, (_, i) => {
+      const x = new Tensor("float32", data.fill(i), [1, 2]);
+      const run = session.run({ x }, ["y"]);
+      // What was fed may be used again, or be gone.
+      if (i % 2 === 0) x.dispose();
+      return run;
+    });
+    const bad = session.run({ x: new Tensor("float32", floats(1), [1]) }, ["y"]);
+    data.fill(9);
+    await assertRejects(() => bad, Error, "Invalid rank for input: x");
+    const found = (await Promise.all(runs)).map(({ y }) => y.data);
+    assertEquals(found, [0, 1, 2, 3, 4, 5].map((i) => floats(2 * i, 3 * i)));
+    const last = session.run({ x: new Tensor("float32", floats(1, 1), [1, 2]) }, ["y"]);
+    await session.release();
+    assertEquals((await last).y.data, floats(2, 3));
+    const x = new Tensor("float32", floats(1, 1), [1, 2]);
+    await assertRejects(() => session.run({ x }), Error, "it is released");
+    assert(tf.memory().numTensors <= before);
+  },
+);

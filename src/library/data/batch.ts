@@ -62,6 +62,11 @@ interface Batching extends Partial<SourceInit> {
   readonly isStack?: boolean;
 }
 
+/** True for a map, watched or not. */
+function isMap({ kinds }: Source): boolean {
+  return /^(Progress\()*(Parallel|Worker)?Map\(/.test(kinds);
+}
+
 /** Makes a stage that joins `batchSize` elements at a time. */
 function batched(
   input: Source,
@@ -70,9 +75,9 @@ function batched(
   { inBatch, join, isStack = false, ...more }: Batching,
 ): Source {
   const n = checkCount(batchSize, "batchSize", 1), type = inBatch(dropRemainder ? n : null);
-  // Elements that a failing one takes with it, as in TensorFlow: the whole batch, or of a padded one the elements
-  // before it.
-  const isUnit = more.kind !== "PaddedBatch";
+  // Elements that a failing one takes with it: those before it in its batch, and those after it where TensorFlow makes the batch in one
+  // with the map before.
+  const isUnit = more.kind === "RaggedBatch" || more.kind === "Batch" && isMap(input);
   return stageOver(input, {
     ...more,
     ...type,
