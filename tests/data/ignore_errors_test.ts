@@ -223,7 +223,7 @@ Deno.test("an endless repeat() ends where a whole pass fails, as TensorFlow's do
 /** Two elements of a number. */
 const two = (i: tf.Tensor) => tf.data.range(2).map((k) => tf.add(tf.mul(i, 10), k));
 /**
- * What TensorFlow 2.21 gives for range(9), of which one element fails, behind a stage, then `batch(2).ignore_errors()`: for the failures
+ * The elements that TensorFlow 2.21 gives for range(9), of which one element fails, behind a stage, then `batch(2).ignore_errors()`: for the failures
  * of 0, 1, 2 and 5. A failure takes along what was before it in its batch; where the batch is made in one with a map, all of the batch.
  */
 const BATCHES: Readonly<

@@ -51,7 +51,7 @@ async function inFolder(fn: (folder: string) => Promise<void>): Promise<void> {
   assertEquals(tf.memory().numTensors, before);
 }
 
-/** What both have under one name and in one shape is the first's, all else stays. */
+/** Slots: those that both have under one name are the first's, all else stays. */
 function joined(own: Record<string, unknown>, given: Record<string, unknown>) {
   return Object.fromEntries(Object.entries(own).map(([k, v]) => [k, k in given ? given[k] : v]));
 }

@@ -37,6 +37,8 @@ const CheckNumerics: OpDef = defineOp({
       ),
     ],
   },
+  // As TensorFlow's it is stateful: functions check what nothing reads, too.
+  effects: "unordered",
   host: {
     local: true,
     run: ({ inputs: [x], attrs }) => {

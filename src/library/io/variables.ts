@@ -139,14 +139,12 @@ function contentsOf(nest: SavedValues, action: "save" | "restore"): Contents {
 }
 
 /** The variable's part in a slot's name. */
-function variableOf(name: string): string {
-  return name.slice(0, Math.max(0, name.lastIndexOf("/")));
-}
+const variableOf = (name: string): string => name.slice(0, Math.max(0, name.lastIndexOf("/")));
 
 /** Replaces the variable's part in a slot's name. */
 function renamed(name: string, names: ReadonlyMap<string, string>): string {
-  const end = name.lastIndexOf("/");
-  return end < 0 ? name : (names.get(name.slice(0, end)) ?? name.slice(0, end)) + name.slice(end);
+  const of = variableOf(name);
+  return (names.get(of) ?? of) + name.slice(of.length);
 }
 
 /**
@@ -344,8 +342,7 @@ async function restore(
     const saved: SavedWeight[] = [];
     for (const name of [`${prefix}iter`, ...slots]) {
       const value = (await read(name)).copy(), inFile = name.slice(prefix.length);
-      const known = renamed(inFile, here);
-      saved.push({ name: known, value, isNamed: here.has(variableOf(inFile)) });
+      saved.push({ name: renamed(inFile, here), value, isNamed: here.has(variableOf(inFile)) });
     }
     setters.push(fitted(optimizer, saved, !strict));
   }

@@ -9,7 +9,6 @@ import {
 import { compose, withInterpreter } from "../../engine/core/apply.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { showAs } from "../../engine/core/arrays/shown.ts";
-import type { NdArray } from "../../engine/core/nd_array.ts";
 import { isConcrete, sameShape, shapeText } from "../../engine/core/shape.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
@@ -17,6 +16,7 @@ import { fill } from "../../engine/ops/array/creation.ts";
 import { asTensor, toInput } from "../../engine/ops/input.ts";
 import { tidy } from "../../engine/runtime/eager/tensor.ts";
 import { Variable, variable } from "../../engine/runtime/variables/variable.ts";
+import { type SavedSlot, wantSaved } from "../train/slots.ts";
 import { after, group, type StepOperation } from "../train/step_graph.ts";
 
 /** State of a metric by name. */
@@ -152,9 +152,10 @@ export abstract class Metric {
    * @internal
    */
   fit(
-    saved: readonly { readonly name: string; readonly value: NdArray }[],
+    saved: readonly SavedSlot[],
     isPartial: boolean,
   ): () => void {
+    wantSaved(saved, "fit");
     const parts = new Map(
       saved.map(({ name, value }) => [name.slice(name.lastIndexOf("/") + 1), value]),
     );

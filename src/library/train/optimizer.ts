@@ -23,7 +23,7 @@ import { LearningRate } from "./learning_rate.ts";
 import { gradientPairs, type NamedGradients } from "./named_gradients.ts";
 import type { Rate } from "./rate.ts";
 import { RuleSteps } from "./rule_steps.ts";
-import { type SavedSlot, type SlotPlan, Slots } from "./slots.ts";
+import { type SavedSlot, type SlotPlan, Slots, wantSaved } from "./slots.ts";
 import type { Stage } from "./stages.ts";
 import { StepCount } from "./step_count.ts";
 import { after, group, type StepOperation } from "./step_graph.ts";
@@ -350,11 +350,11 @@ export abstract class Optimizer {
   }
 
   /**
-   * Checks weights of a file by their names, and returns what restores them. Throws `ValueError` where they do not fit; `isPartial`:
-   * those of slots that it has not are left out.
+   * Checks saved weights, and returns what restores them; `isPartial`: as `Slots.fit`. Throws `ValueError` where they do not fit.
    * @internal
    */
   fit(saved: readonly SavedSlot[], isPartial: boolean): () => void {
+    wantSaved(saved, "fit");
     const count = saved.find(({ name }) => name === "iter");
     const slots = saved.filter((one) => one !== count);
     const take = this.#slots.fit(slots, isPartial);

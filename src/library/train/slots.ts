@@ -2,7 +2,8 @@
 import { currentInterpreter, withInterpreter } from "../../engine/core/apply.ts";
 import { castArray } from "../../engine/core/convert.ts";
 import { type DType, isShort } from "../../engine/core/dtype.ts";
-import type { NdArray } from "../../engine/core/nd_array.ts";
+import { wantList, wrongArgument } from "../../engine/core/arguments.ts";
+import { NdArray } from "../../engine/core/nd_array.ts";
 import { sameShape, shapeText } from "../../engine/core/shape.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
@@ -41,6 +42,15 @@ export interface SavedSlot {
   readonly value: NdArray;
   /** True where its variable is known, so that it is for no other. */
   readonly isNamed?: boolean;
+}
+
+/** Throws `TypeError` unless these are saved values with their names. */
+export function wantSaved(saved: readonly SavedSlot[], fn: string): void {
+  wantList(saved, "saved", fn, "objects of name and value");
+  for (const [i, one] of saved.entries()) {
+    if (typeof one?.name === "string" && one.value instanceof NdArray) continue;
+    throw wrongArgument(one, `saved[${i}]`, fn, "an object of name and value");
+  }
 }
 
 /** The slot in `variable/slot`. */

@@ -77,7 +77,7 @@ testOnGpu("a program that is refused and never read spoils no number that is", a
 
 const errorNow = (run: () => unknown): Error => assertThrows(run, Error);
 
-/** What stands beside compiled calls after a refusal. */
+/** Uses of the refused result before compiled calls go on. */
 const AFTER: Readonly<Record<string, (refused: tf.Tensor, read: () => void) => void>> = {
   "its result is held": () => {},
   "its result is free": (refused) => refused.dispose(),

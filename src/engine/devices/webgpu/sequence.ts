@@ -81,7 +81,10 @@ export class Take {
     return true;
   }
 
-  /** True where each program compiles, and these inputs and what is bound beside them have valid contents. */
+  /**
+   * True where each program compiles, and these inputs and what is bound beside them have valid contents. Else the kernels are to run
+   * one by one, and the error names its op.
+   */
   isValid(inputs: readonly PooledBuffer[]): boolean {
     const { pool } = this.#recorder;
     return this.#commands.every(({ launch }) => launch.pipeline.fault === null) &&

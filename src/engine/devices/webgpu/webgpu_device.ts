@@ -227,11 +227,9 @@ export class WebGpuDevice implements Device {
     const recorder = { stream: this.#stream, pool: this.#pool, pipelines: this.#pipelines };
     return {
       replay: (inputs) => {
-        if (tracer !== null) return null;
-        const given = inputs as readonly PooledBuffer[], take = takes.find();
+        const given = inputs as readonly PooledBuffer[], take = tracer ? null : takes.find();
         if (take === null) return null;
         this.check();
-        // Where something is invalid the kernels run one by one, and the error names its op.
         const isSound = this.#pool.failed + this.#pipelines.faults === 0 || take.isValid(given);
         return isSound ? take.replay(given) : null;
       },
