@@ -99,5 +99,6 @@ export const ARRAY_INDEX_SAMPLES: SampleTable = {
     sample([number(5), number(0), number(-2)]),
     sample([half(0), half(1), half(0.125)]),
   ],
+  SobolSample: [sample([number(3), number(5), number(1)])],
   LinSpace: [sample([half(0), half(10), number(11)]), sample([half(3), half(4), number(1)])],
 };
