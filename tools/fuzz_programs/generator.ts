@@ -14,6 +14,7 @@ import { JOINED } from "./ops_joined.ts";
 import { MATRICES, SYSTEMS } from "./ops_linalg.ts";
 import { MATH, STRINGS } from "./ops_named.ts";
 import { NAMESPACES } from "./ops_nn.ts";
+import { ACTIVATIONS, LOOPS, NUMPY } from "./ops_numpy.ts";
 import {
   ATTENTIONS,
   IMAGES,
@@ -77,6 +78,8 @@ const FAMILIES: readonly (readonly [readonly Template[], number])[] = [
   [SCANS, 1],
   [GENERATORS, 1],
   [MODULES, 1],
+  [NUMPY, 2],
+  [[...LOOPS, ...ACTIVATIONS], 1],
 ];
 
 /** All templates. */
