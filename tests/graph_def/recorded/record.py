@@ -4,7 +4,7 @@ import sys
 
 import recorder
 
-SUBJECTS = ["arrays_v1", "crosses", "other_forms", "ragged_variants", "random_graphs", "tables"]
+SUBJECTS = ["arrays_v1", "crosses", "other_forms", "ragged_features", "ragged_variants", "random_graphs", "tables"]
 for subject in sys.argv[1:] or SUBJECTS:
     importlib.import_module(subject)
 recorder.write()

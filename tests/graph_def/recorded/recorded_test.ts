@@ -10,3 +10,4 @@ testRecorded(
   "random_graphs",
   "random graphs with branches, loops, calls and maps are TensorFlow's",
 );
+testRecorded("ragged_features", "ragged features of records have partitions of every kind");
