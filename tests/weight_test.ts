@@ -18,8 +18,8 @@ interface Limits {
 
 const PAGE: Readonly<Record<string, Limits>> = {
   add: { first: 34, whole: 86, loads: ["vectors"] },
-  mlp: { first: 80, whole: 131, loads: ["vectors"] },
-  mlp_webgpu: { first: 80, whole: 145, loads: ["adapter", "webgpu_device"] },
+  mlp: { first: 81, whole: 132, loads: ["vectors"] },
+  mlp_webgpu: { first: 81, whole: 146, loads: ["adapter", "webgpu_device"] },
   ort: { first: 257, whole: 306, loads: ["vectors"] },
   ort_webgpu: { first: 257, whole: 340, loads: ["adapter", "webgpu_device", "window_kernels"] },
   all: {
