@@ -15,6 +15,7 @@ import {
   type Weight,
 } from "./layer_kinds.ts";
 import { modeOf } from "./modes.ts";
+import { cutToAspect, resized } from "./resizing.ts";
 
 const isChannelsFirst = ({ dataFormat }: Settings): boolean =>
   dataFormat === "channelsFirst" || dataFormat === "channels_first";
@@ -115,15 +116,14 @@ function discretized({ inputs: [x], config }: CallOf): tf.Tensor {
   });
 }
 
-/** Cuts the middle out of images. */
+/** Cuts the middle out of images; smaller ones are cut to its aspect ratio and resized. */
 function centered({ inputs: [x], config }: CallOf): tf.Tensor {
   channelsLast(config);
-  const shape = shapeOf(x), size = [Number(config.height), Number(config.width)];
+  const shape = shapeOf(x), size: [number, number] = [Number(config.height), Number(config.width)];
   const begin = size.map((n, i) => Math.floor((Number(shape.at(i - 3)) - n) / 2));
   if (begin.some((n) => !(n >= 0))) {
-    throw new UnimplementedError(
-      `Cannot run layer ${config.name}: images of ${shape.slice(-3, -1)} are smaller than ${size}`,
-    );
+    const y = cutToAspect(tf.cast(x, "float32"), size, config.name);
+    return resized(y, size, { interpolation: "bilinear" });
   }
   const before = shape.slice(0, -3);
   return tf.slice(

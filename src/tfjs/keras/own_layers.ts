@@ -24,6 +24,7 @@ import {
 import { EQUALIZATIONS } from "./histogram_equalization.ts";
 import { MORE_LAYERS } from "./more_layers.ts";
 import { runOperation } from "./operations.ts";
+import { resized, RESIZING } from "./resizing.ts";
 import { SPECTROGRAMS } from "./spectrograms.ts";
 import { TEXT_LAYERS } from "./text_layers.ts";
 
@@ -73,19 +74,6 @@ const scaled = (config: Settings, [shape]: readonly Extents[]): Weight[] => {
     ...(config.center === false ? [] : [{ name: "beta", shape: [last(shape)], start: 0 as const }]),
   ];
 };
-/** Resizes images as Keras does, whose pixels have their values at their centers. */
-function resized(
-  x: tf.Tensor,
-  size: [number, number],
-  { interpolation = "nearest", name }: Settings,
-): tf.Tensor {
-  if (interpolation === "bilinear") return tf.image.resizeBilinear(x, size, false, true);
-  if (interpolation === "nearest") return tf.image.resizeNearestNeighbor(x, size, false, true);
-  throw new UnimplementedError(
-    `Cannot run layer ${name}: interpolation ${interpolation} is not supported`,
-  );
-}
-
 /** The layers by the names of Keras. */
 export const KINDS: Readonly<Record<string, Kind>> = {
   ...ATTENTIONS,
@@ -199,20 +187,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       return resized(x, [height * rows, width * columns], config);
     },
   },
-  Resizing: {
-    call({ inputs: [x], config }) {
-      if (
-        config.cropToAspectRatio || config.padToAspectRatio || config.antialias ||
-        config.dataFormat === "channelsFirst"
-      ) {
-        throw new UnimplementedError(
-          `Cannot make layer ${config.name}: it keeps aspect ratios, filters or has channels first`,
-        );
-      }
-      const size: [number, number] = [Number(config.height), Number(config.width)];
-      return resized(tf.cast(x, "float32"), size, { interpolation: "bilinear", ...config });
-    },
-  },
+  Resizing: RESIZING,
   UpSampling1D: {
     call({ inputs: [x], config }) {
       const size = Number(config.size ?? 2);

@@ -59,6 +59,7 @@ const NAMES: readonly (readonly [name: string, corrects?: boolean])[] = [
   ["simple"],
   ["planes"],
   ["solids"],
+  ["framed"],
 ];
 /** Models whose vocabularies lie in files of an archive, which `.h5` files have not, and those with weights in pipelines. */
 const ARCHIVES = ["learned", "sentences", "pipelines"];

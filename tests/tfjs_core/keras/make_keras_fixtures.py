@@ -216,6 +216,16 @@ def augmented():
     return keras.Model(x, L.Dense(2)(L.Flatten()(y))), [noise(3, 7, 8, 3)]
 
 
+def framed():
+    """Images smaller than what is cut out of them, and resized with their aspect ratios kept."""
+    x = keras.Input((6, 8, 3))
+    y = L.CenterCrop(9, 8)(x)
+    sizes = [{"crop_to_aspect_ratio": True}, {"pad_to_aspect_ratio": True, "fill_value": 0.5}]
+    parts = [L.Resizing(5, 9, **more)(each) for more in sizes for each in (x, y)]
+    parts.append(L.Resizing(5, 9, interpolation="nearest", crop_to_aspect_ratio=True)(x))
+    return keras.Model(x, L.Dense(2)(L.GlobalAveragePooling2D()(L.Conv2D(3, 3, activation="tanh")(L.Concatenate()(parts))))), [noise(3, 6, 8, 3)]
+
+
 def pipelines():
     """Pipelines within a model, twice called, and images whose contrast is equalized."""
     x = keras.Input((9, 10, 2))
@@ -446,7 +456,7 @@ def solids():
     return keras.Model(x, L.Dense(2)(L.Concatenate()([L.Flatten()(a), L.Flatten()(b)]))), [noise(2, 4, 3, 2, 2)]
 
 
-MODELS = [mlp, unbuilt, cnn, branches, nested, recurrent, seq2seq, transformer, masked, crossed, activations, operations, normalized, attended, grouped, augmented, spatial, encoded, texts, learned, sentences, adaptive, grouped_convolutions, spectral, sounds, volumes, crossings, pipelines, reversible, simple, planes, solids]
+MODELS = [mlp, unbuilt, cnn, branches, nested, recurrent, seq2seq, transformer, masked, crossed, activations, operations, normalized, attended, grouped, augmented, spatial, encoded, texts, learned, sentences, adaptive, grouped_convolutions, spectral, sounds, volumes, crossings, pipelines, reversible, simple, planes, solids, framed]
 
 
 def packed(path):
