@@ -694,6 +694,8 @@ import "./engine/script/returned.ts";
 import "./engine/script/imported.ts";
 import "./engine/script/run_numpy_style.ts";
 import "./engine/batching/differing.ts";
+import "./engine/batching/draw_rows.ts";
+import "./engine/batching/each_row.ts";
 import "./engine/batching/rules_common.ts";
 import "./engine/batching/rules_arrays.ts";
 import "./engine/batching/hazards.ts";

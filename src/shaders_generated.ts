@@ -2744,6 +2744,8 @@ export interface RandomPairs {
   readonly wide: boolean;
   /** Numbers are stored in another type than they are drawn in. */
   readonly converted: boolean;
+  /** Rows of p.size numbers, by p.each invocations each, have a key each. */
+  readonly rowed: boolean;
   /** Whole numbers from p.low on, p.range of them. */
   readonly ranged: boolean;
   /** Declares `threefry`, two random words for a key and a counter. */
@@ -2756,7 +2758,7 @@ export interface RandomPairs {
 export const RANDOM_PAIRS: Shader<RandomPairs> = {
   name: "random_pairs",
   of(g) {
-return [[g.stored, g.wide, g.converted, g.ranged, g.threefry, g.draw], () => {
+return [[g.stored, g.wide, g.converted, g.rowed, g.ranged, g.threefry, g.draw], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
 const workgroup: number = 256;
@@ -2764,6 +2766,9 @@ const store = (x: string): string => !g.converted ? `${x}` : `${g.stored}(${x})`
 inputs.push("u32");
 outputs.push(`${g.stored}`);
 params.push("n", "first", "size");
+if (g.rowed) {
+params.push("each");
+}
 if (g.ranged) {
 params.push("low", "range");
 }
@@ -2773,11 +2778,24 @@ prelude += `fn threefry(k: vec2<u32>, c: vec2<u32>) -> vec2<u32> { return k ^ c;
 if (g.draw !== undefined) prelude += g.draw === "" ? "" : g.draw + "\n"; else {
 prelude += `fn draw(w: vec2<u32>) -> vec2<f32> { return vec2<f32>(w >> vec2<u32>(8u)) * 0x1p-24; }\n`;
 }
-body += `let id = (wid.x + wid.y * nwg.x) * ${workgroup}u + lidx;\nif (id >= p.n) { return; }\nlet key = vec2<u32>(in0[0], in0[1]);\n`;
+body += `let id = (wid.x + wid.y * nwg.x) * ${workgroup}u + lidx;\nif (id >= p.n) { return; }\n`;
+if (!g.rowed) {
+body += `let row = 0u;\n`;
+}
+if (!g.rowed) {
+body += `let place = id;\n`;
+}
+if (g.rowed) {
+body += `let row = id / p.each;\n`;
+}
+if (g.rowed) {
+body += `let place = id % p.each;\n`;
+}
+body += `let key = vec2<u32>(in0[2u * row], in0[2u * row + 1u]);\n`;
 if (g.wide) {
-body += `let block = p.first + id * 2u;\nlet a = draw(threefry(key, vec2<u32>(block, 0u)));\nlet b = draw(threefry(key, vec2<u32>(block + 1u, 0u)));\nout0[id] = ${store(`vec4(a, b)`)};\n`;
+body += `let block = p.first + place * 2u;\nlet a = draw(threefry(key, vec2<u32>(block, 0u)));\nlet b = draw(threefry(key, vec2<u32>(block + 1u, 0u)));\nout0[id] = ${store(`vec4(a, b)`)};\n`;
 } else {
-body += `let block = p.first + id;\nlet a = draw(threefry(key, vec2<u32>(block, 0u)));\nout0[2u * id] = ${store(`a.x`)};\nif (2u * id + 1u < p.size) { out0[2u * id + 1u] = ${store(`a.y`)}; }\n`;
+body += `let block = p.first + place;\nlet at = row * p.size + 2u * place;\nlet a = draw(threefry(key, vec2<u32>(block, 0u)));\nout0[at] = ${store(`a.x`)};\nif (2u * place + 1u < p.size) { out0[at + 1u] = ${store(`a.y`)}; }\n`;
 }
 return { inputs, outputs, params, workgroup: [workgroup, 1, 1], prelude, body };
 }];

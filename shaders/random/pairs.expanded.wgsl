@@ -14,8 +14,10 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(local_invocation
   @builtin(workgroup_id) wid: vec3<u32>, @builtin(num_workgroups) nwg: vec3<u32>, @builtin(local_invocation_index) lidx: u32) {
   let id = (wid.x + wid.y * nwg.x) * 256u + lidx;
   if (id >= p.n) { return; }
-  let key = vec2<u32>(in0[0], in0[1]);
-  let block = p.first + id * 2u;
+  let row = 0u;
+  let place = id;
+  let key = vec2<u32>(in0[2u * row], in0[2u * row + 1u]);
+  let block = p.first + place * 2u;
   let a = draw(threefry(key, vec2<u32>(block, 0u)));
   let b = draw(threefry(key, vec2<u32>(block + 1u, 0u)));
   out0[id] = vec4(a, b);

@@ -4,6 +4,7 @@
 alias Stored = vec4<f32>; //#param Type of what is stored at once.
 const WIDE = true; //#param Four numbers are stored at once.
 const CONVERTED = false; //#param Numbers are stored in another type than they are drawn in.
+const ROWED = false; //#param Rows of p.size numbers, by p.each invocations each, have a key each.
 const RANGED = false; //#param Whole numbers from p.low on, p.range of them.
 const WORKGROUP = 256u; //#let 256
 
@@ -16,6 +17,7 @@ struct Params {
   n: u32,
   first: u32,
   size: u32,
+  each: u32, //#if ROWED
   low: u32, range: u32, //#if RANGED
 }
 @group(0) @binding(2) var<uniform> p: Params;
@@ -35,16 +37,21 @@ fn main(
 ) {
   let id = (wid.x + wid.y * nwg.x) * WORKGROUP + lidx;
   if (id >= p.n) { return; }
-  let key = vec2<u32>(seed[0], seed[1]);
+  let row = 0u; //#if !ROWED
+  let place = id; //#if !ROWED
+  //: let row = id / p.each; //#if ROWED
+  //: let place = id % p.each; //#if ROWED
+  let key = vec2<u32>(seed[2u * row], seed[2u * row + 1u]);
   //#if WIDE
-  let block = p.first + id * 2u;
+  let block = p.first + place * 2u;
   let a = draw(threefry(key, vec2<u32>(block, 0u)));
   let b = draw(threefry(key, vec2<u32>(block + 1u, 0u)));
   result[id] = store(vec4(a, b));
   //#else
-  //: let block = p.first + id;
+  //: let block = p.first + place;
+  //: let at = row * p.size + 2u * place;
   //: let a = draw(threefry(key, vec2<u32>(block, 0u)));
-  //: result[2u * id] = store(a.x);
-  //: if (2u * id + 1u < p.size) { result[2u * id + 1u] = store(a.y); }
+  //: result[at] = store(a.x);
+  //: if (2u * place + 1u < p.size) { result[at + 1u] = store(a.y); }
   //#end
 }

@@ -50,6 +50,7 @@ export const WITHOUT_SAMPLES: Readonly<Record<string, string>> = {
   _FusedPointwise: "takes expressions: tests/ops/fused_test.ts",
   _GroupedColumnSum: "made by plans only: tests/ops/fused_test.ts",
   _GroupedUpdate: "takes expressions: tests/ops/fused_test.ts",
+  _EachRow: "takes an op: tests/batching/seeds_test.ts",
   _ProductWrite: "made by plans only: tests/passes/product_writes_test.ts",
   ...Object.fromEntries(
     [

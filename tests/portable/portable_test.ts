@@ -158,6 +158,8 @@ const WITHOUT: Readonly<Record<string, (x: tf.Tensor) => unknown>> = {
     tf.train.sgd(0.1).minimize(() => loss);
     return tf.variableGrads(() => loss as tf.Scalar);
   },
+  "a step of the host for each row": (x) =>
+    tf.vmap((seed: tf.Tensor) => tf.random.split(seed))(tf.cast(tf.stack([x, x], 1), "int32")),
   "rows of ragged tensors that must be equal": (x) => {
     const [a, b] = ["a", "b"].map((name) =>
       tf.RaggedTensor.fromRowSplits(x, tf.placeholder("int32", [3], name))

@@ -126,6 +126,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   ...named("BesselI0 BesselI0e BesselI1 BesselI1e BesselJ0 BesselJ1 BesselK0 BesselK0e", onlyFirst),
   ...named("BesselK1 BesselK1e BesselY0 BesselY1 Dawsn Expint FresnelCos FresnelSin", onlyFirst),
   ...named("Spence", onlyFirst),
+  Bitcast: onlyFirst,
   FakeQuantWithMinMaxArgs: onlyFirst,
   FakeQuantWithMinMaxVars: (call) => onlyFirst(call) ?? channelOfRow(call),
   ...named("FakeQuantWithMinMaxVarsPerChannel", onlyFirst, 1),

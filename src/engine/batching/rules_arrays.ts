@@ -6,10 +6,13 @@ import { type Attrs, lookupOp } from "../core/op.ts";
 import { isConcrete, sizeOf } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { cast } from "../ops/array/cast.ts";
+import { gather } from "../ops/array/gather.ts";
+import { range } from "../ops/array/ranges.ts";
 import { slice } from "../ops/array/slice.ts";
 import { hostInts, reshape, shape, size, squeeze } from "../ops/array/view.ts";
-import { asTensor, intScalar, intVector } from "../ops/input.ts";
+import { asTensor, castInput, intScalar, intVector } from "../ops/input.ts";
 import { diag, diagPart } from "../ops/linalg/diagonals.ts";
+import { add } from "../ops/pointwise/arithmetic.ts";
 import { prod } from "../ops/reduce/prod.ts";
 import { along, onlyFirst } from "./rules_common.ts";
 import {
@@ -50,6 +53,22 @@ function ofShape(read: (dims: OpInput) => Tensor): (x: RowValue, type?: DType) =
     return cast(read(dims), type);
   };
 }
+
+/** Slices of known extents that begin elsewhere in each row: elements are gathered along each axis that they shorten. */
+const slicedByRow: Rule = ({ inputs: [x, begin, sizes], results: [to], rows }) => {
+  const from = rowShape(x), wanted = knownInts(sizes);
+  if (!begin.batched || !from || !to || !isConcrete(to) || !wanted || wanted.includes(-1)) {
+    return null;
+  }
+  return [to.reduce((all: Tensor, size, axis) => {
+    if (size === from[axis]) return all;
+    const places = add(
+      gather(castInput(begin.all, "int32"), [axis], 1),
+      range(0, size, 1, "int32"),
+    );
+    return gather(all, places, axis + 1, 1) as Tensor;
+  }, batchedOf(x, rows))];
+};
 
 const reshaped: Rule = ({ inputs: [x, to], results: [known], rows }) => {
   if (!x.batched || to.batched) return null;
@@ -190,7 +209,7 @@ export const ARRAY_RULES: Readonly<Record<string, Rule>> = {
   Reshape: reshaped,
   ExpandDims: expanded,
   Squeeze: squeezed,
-  Slice: led({ 1: [0], 2: [-1] }),
+  Slice: (call) => led({ 1: [0], 2: [-1] })(call) ?? slicedByRow(call),
   StridedSlice: strided,
   StridedSliceGrad: stridedGradient,
   SumLike: summedLike,

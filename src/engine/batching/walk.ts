@@ -17,6 +17,7 @@ import { device } from "../runtime/devices/devices.ts";
 import { callBatched } from "../script/batch.ts";
 import { isBatchable } from "../script/run_numpy_style.ts";
 import { acts } from "./differing.ts";
+import { eachRow } from "./each_row.ts";
 import { SHAPE_RULES } from "./rules_arrays.ts";
 import { CONTROL_RULES } from "./rules_control.ts";
 import { ruleOf } from "./rules.ts";
@@ -83,7 +84,7 @@ function runOp(op: Operation, inputs: readonly RowValue[], rows: Rows): RowValue
   const outputs = isBatched && isBatchable(attrs)
     ? callBatched(op, inputs.map((v) => asTensor(v.all)), inputs.map((v) => v.batched))
     : rule?.({ def, attrs, inputs, results, rows }) ?? inParts(op, inputs, rows) ??
-      inLoop(op, inputs, rows);
+      (acts(op) ? null : eachRow(op, inputs, rows)) ?? inLoop(op, inputs, rows);
   return outputs.map((all) => ({ all, batched: true }));
 }
 

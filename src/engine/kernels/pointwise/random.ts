@@ -26,25 +26,25 @@ function drawing(name: string): string {
 fn draw(w: vec2<u32>) -> vec2<f32> { return ${name}(w); }`;
 }
 
-/** The variant of draws whose key is input 1: of a distribution, or of whole numbers between inputs 2 and 3. */
+/** The variant of draws whose key, or one for each row, is input 1: of a distribution, or of whole numbers between inputs 2 and 3. */
 export function drawVariant(how: Distribution | "integers"): GpuVariant {
-  const fits: GpuVariant["fits"] = ({ inputs }) => inputs[1].dtype === "int32";
+  const fits: GpuVariant["fits"] = (problem, profile) => {
+    const [, { dtype, shape }] = problem.inputs;
+    return dtype === "int32" && (shape.length === 1 || bindsWhole(problem, profile));
+  };
   if (how !== "integers") {
     return {
       name: "pairs",
       // Numbers have as many bits as the dtype: more would round up to 1.
       exactDtype: true,
       fits,
-      plan: ({ outputs: [out] }, profile) => drawGpu(out, 1, how, profile),
+      plan: (problem, profile) => drawGpu(problem, how, profile),
     };
   }
   return {
     name: "pairs",
     fits,
-    plan: ({ outputs: [out], hosts }, profile) => {
-      const { low, range } = bounds(hosts);
-      return drawIntsGpu(out, 1, low, range, profile);
-    },
+    plan: (problem, profile) => drawIntsGpu(problem, profile),
   };
 }
 
@@ -55,56 +55,62 @@ function bounds([, , low, high]: Problem["hosts"]): { low: number; range: number
   return { low: min, range: (Number(high!.item()) - min) >>> 0 };
 }
 
-/** Plans a fill with numbers drawn from `distribution`; the key is in input `seed`. */
-function drawGpu(
-  out: ConcreteSpec,
-  seed: number,
-  distribution: Distribution,
-  profile: Profile,
-): GpuPlan {
+/** Plans a fill with numbers drawn from `distribution`. */
+function drawGpu(problem: Problem, distribution: Distribution, profile: Profile): GpuPlan {
   const helper = distribution === "uniform"
-    ? uniform(uniformBits(out.dtype))
+    ? uniform(uniformBits(problem.outputs[0].dtype))
     : drawing(distribution === "normal" ? "normalpair" : "truncatedpair");
-  return pairs(`random_${distribution}`, helper, "f32", out, seed, [], profile);
+  return pairs(problem, { name: `random_${distribution}`, helper, drawn: "f32" }, profile);
 }
 
-/** Plans a fill with integers in `[low, low + range)`; of full range where `range` is 0. */
-function drawIntsGpu(
-  out: ConcreteSpec,
-  seed: number,
-  low: number,
-  range: number,
-  profile: Profile,
-): GpuPlan {
-  const type = wgslType(out.dtype);
+/** Plans a fill with integers of a range; of full range where that is 0. */
+function drawIntsGpu(problem: Problem, profile: Profile): GpuPlan {
+  const type = wgslType(problem.outputs[0].dtype), { low, range } = bounds(problem.hosts);
   const drawn = range === 0 ? "w" : "w % vec2<u32>(p.range) + vec2<u32>(p.low)";
   const helper = `fn draw(w: vec2<u32>) -> vec2<${type}> { return ${
     type === "u32" ? drawn : `bitcast<vec2<${type}>>(${drawn})`
   }; }`;
-  return pairs("random_int", helper, type, out, seed, [low >>> 0, range >>> 0], profile);
+  const params = [low >>> 0, range >>> 0];
+  return pairs(problem, { name: "random_int", helper, drawn: type, params }, profile);
+}
+
+/** The numbers of two words: `draw`, and the type of what it returns. */
+interface Helper {
+  readonly name: string;
+  readonly helper: string;
+  readonly drawn: string;
+  /** The last words of the uniforms. */
+  readonly params?: readonly number[];
 }
 
 function pairs(
-  name: string,
-  helper: string,
-  drawn: string,
-  out: ConcreteSpec,
-  seed: number,
-  params: readonly number[],
+  { inputs: [, seed], outputs: [out] }: Problem,
+  { name, helper, drawn, params = [] }: Helper,
   profile: Profile,
 ): GpuPlan {
-  const size = sizeOf(out.shape), wide = size % 4 === 0, type = wgslType(out.dtype);
+  const rowed = seed.shape.length > 1, rows = rowed ? seed.shape[0] : 1;
+  const whole = sizeOf(out.shape), size = rows === 0 ? 0 : whole / rows;
+  const wide = size % 4 === 0, type = wgslType(out.dtype);
   const program = shaderProgram(RANDOM_PAIRS, {
     stored: vec(type, wide ? 4 : 1),
     wide,
     converted: type !== drawn,
+    rowed,
     ranged: params.length > 0,
     threefry: THREEFRY,
     draw: helper,
   }, { name });
-  return planPieces(program, [size, gpuBytes(out.dtype)], profile, ({ first, count, range }) => ({
-    buffers: [{ input: seed }, { output: 0, ...range }],
-    params: [wide ? count / 4 : Math.ceil(count / 2), first / 2, count, ...params],
+  const eachOf = (numbers: number): number => wide ? numbers / 4 : Math.ceil(numbers / 2);
+  if (rowed) {
+    return flatPlan({
+      program,
+      buffers: [{ input: 1 }, { output: 0 }],
+      params: [rows * eachOf(size), 0, size, eachOf(size), ...params],
+    }, profile);
+  }
+  return planPieces(program, [whole, gpuBytes(out.dtype)], profile, ({ first, count, range }) => ({
+    buffers: [{ input: 1 }, { output: 0, ...range }],
+    params: [eachOf(count), first / 2, count, ...params],
   }));
 }
 

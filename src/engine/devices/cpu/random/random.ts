@@ -5,6 +5,7 @@
 import type { Distribution } from "../../../core/meaning.ts";
 import type { Problem } from "../../../core/op.ts";
 import { sizeOf } from "../../../core/shape.ts";
+import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
 import { INVERSE_ERF, TRUNCATED_MASS } from "../../../kernels/host/random.ts";
 import { PARITY, ROTATIONS } from "../../../kernels/pointwise/threefry.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
@@ -117,8 +118,23 @@ export function draw(
   distribution: Distribution,
 ): FastRun | null {
   if (out.dtype !== "float32" || inputs[1].dtype !== "int32" || hosts[1] !== undefined) return null;
-  const size = sizeOf(out.shape), run = drawRun(engine, distribution, DRAWS[distribution]);
-  return ([o], ins) => run(o, size, ...keyAt(engine, ins[1]));
+  const run = drawRun(engine, distribution, DRAWS[distribution]);
+  return inRows(engine, { seed: inputs[1], out }, run);
+}
+
+/** Runs a kernel with the key of each row; what it writes behind a row the next one writes anew. */
+function inRows(
+  engine: Engine,
+  { seed, out }: { readonly seed: ConcreteSpec; readonly out: ConcreteSpec },
+  run: WasmFunction,
+  more: readonly number[] = [],
+): FastRun {
+  const rows = seed.shape.length > 1 ? seed.shape[0] : 1, size = sizeOf(out.shape) / rows;
+  return ([o], ins) => {
+    for (let row = 0; row < rows; row++) {
+      run(o + 4 * row * size, size, ...keyAt(engine, ins[1] + 8 * row), ...more);
+    }
+  };
 }
 
 /** Draws integers of 32 bits: `low + word mod range`, or all bits where the range is 0. */
@@ -142,6 +158,5 @@ export const drawInts: FastPrepare = (engine, { inputs, outputs: [out], hosts })
       writeDraw(s, (_, x, y) => [within(x), within(y)], [out, count, k0, k1]);
     },
   );
-  const size = sizeOf(out.shape);
-  return ([o], ins) => run(o, size, ...keyAt(engine, ins[1]), low, range);
+  return inRows(engine, { seed: inputs[1], out }, run, [low, range]);
 };
