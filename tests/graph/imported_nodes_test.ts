@@ -1,7 +1,7 @@
 /** Nodes that only imported graphs have: what they compute, what they know of their shapes, and what is refused. */
 
 import * as tf from "@weft/weft";
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { apply, apply1 } from "../../src/engine/core/apply.ts";
 import { lookupOp } from "../../src/engine/core/op.ts";
 
@@ -161,3 +161,46 @@ Deno.test("an op's inputs and attributes are counted before anything runs", () =
     "Input 'y' of 'AddV2' Op has type int32 that does not match type float32 of argument 'x'",
   );
 });
+
+const DT = { dtype: { type: "DT_FLOAT" } };
+/** Nodes that take the handle of another kind of resource, and what they say. */
+const HANDLES: Readonly<Record<string, readonly [node: tf.NodeDefJson, error: string]>> = {
+  "reads a table": [
+    { name: "n", op: "ReadVariableOp", input: ["table"], attr: DT },
+    "Cannot use a variable: its handle is none",
+  ],
+  "assigns to a table": [
+    { name: "n", op: "AssignVariableOp", input: ["table", "one"], attr: DT },
+    "Cannot use a variable: its handle is none",
+  ],
+  "looks up in a variable": [
+    { name: "n", op: "LookupTableSizeV2", input: ["variable"] },
+    "Cannot look up: wanted the handle of a table",
+  ],
+};
+
+for (const [what, [node, error]] of Object.entries(HANDLES)) {
+  Deno.test(`an imported node that ${what} says which handle it wants`, async () => {
+    const types = { key_dtype: { type: "DT_INT64" }, value_dtype: { type: "DT_INT64" } };
+    const value = { tensor: { dtype: "DT_FLOAT", tensorShape: {}, floatVal: [1] } };
+    const graph = new tf.Graph();
+    graph.asDefault(() =>
+      tf.importGraphDef({
+        versions: { producer: 1 },
+        node: [
+          { name: "table", op: "HashTableV2", attr: types },
+          { name: "variable", op: "VarHandleOp", attr: { ...DT, shape: { shape: { dim: [] } } } },
+          { name: "one", op: "Const", attr: { ...DT, value } },
+          node,
+        ],
+      }, { prefix: "" })
+    );
+    await using session = new tf.Session({ graph });
+    const fetch = node.op === "AssignVariableOp" ? graph.getOperationByName("n") : "n:0";
+    await assertRejects(
+      () => session.run(fetch as string),
+      tf.errors.InvalidArgumentError,
+      error,
+    );
+  });
+}
