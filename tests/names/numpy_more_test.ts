@@ -179,6 +179,7 @@ Deno.test("numpy's further functions refuse what does not fit, by name", () => {
     [() => np.moveaxis(m, [0, 1], [0]), tf.ValueError, "wanted as many axes, each once"],
     [() => np.moveaxis(m, [0, 0], [0, 1]), tf.ValueError, "wanted as many axes, each once"],
     [() => np.swapaxes(m, 0, 2), tf.ValueError, "axis 2"],
+    [() => n.rot90(m, 1, 0), TypeError, "'axes' passed to 'rot90'"],
     [() => np.rot90(m, 0.5), tf.ValueError, "wanted a whole number and two axes"],
     [() => np.rot90(m, 1, [1, -1]), tf.ValueError, "wanted a whole number and two axes"],
     [() => np.takeAlongAxis(v, [0.5]), TypeError, "0.5"],

@@ -1,5 +1,5 @@
 /** NumPy's moves: axes, elements at places along an axis, triangles, turns. */
-import { optionCheck } from "../../core/arguments.ts";
+import { optionCheck, wantList } from "../../core/arguments.ts";
 import { compose } from "../../core/apply.ts";
 import { isInteger } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -93,6 +93,7 @@ function swapped(x: Tensor, axes: readonly [number, number], fn: string): Tensor
  * ```
  */
 export function rot90(x: TensorLike, k = 1, axes: readonly [number, number] = [0, 1]): Tensor {
+  wantList(axes, "axes", "rot90", "two axes");
   return compose(() => {
     const input = asTensor(toInput(x, "x", "rot90")), rank = dimsOf(input, "rot90").length;
     const [a, b] = axes.map((axis) => normalizeAxis(axis, rank));
