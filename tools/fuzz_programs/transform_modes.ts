@@ -119,7 +119,18 @@ const ofGradient = (body: Body): Body => (...xs) =>
   gradientOf(body)(...xs).filter((g) => g !== null).map((g) => tf.sum(tf.sin(g)));
 
 function forward(name: string, number: (body: Body) => Body): Mode {
-  return { name, like: "gradient", want: along(number, false), run: along(number, true) };
+  const want = along(number, false), run = along(number, true);
+  return {
+    name,
+    like: "gradient",
+    want,
+    // At a singular point, as the root of 0, no number is right: backward it is 0 · ∞, forward 0 by the root's own rule.
+    run: async (program, relative) => {
+      const wanted = await want(program, relative);
+      const isSingular = wanted.some((v) => v?.data.some(Number.isNaN));
+      return isSingular ? wanted : await run(program, relative);
+    },
+  };
 }
 
 /** The gradient through another function of the same results. */
