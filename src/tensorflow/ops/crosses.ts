@@ -14,7 +14,7 @@ import {
   joined,
   LARGEST,
   textOf,
-} from "../../engine/ops/ragged/sparse_cross.ts";
+} from "../../engine/ops/host/cross_columns.ts";
 
 /** Returns the bucket of a combination by its fingerprints. */
 function bucketOf(fingerprints: readonly bigint[], buckets: bigint): bigint {
