@@ -531,6 +531,7 @@ import "./engine/ops/host/sparse_segments.ts";
 import "./engine/ops/host/sparse.ts";
 import "./engine/ops/ragged/sparse_count.ts";
 import "./engine/kernels/host/text/string_hash.ts";
+import "./engine/ops/host/cross_columns.ts";
 import "./engine/ops/ragged/sparse_cross.ts";
 import "./engine/ops/ragged/sparse_dense.ts";
 import "./engine/ops/ragged/sparse_rows.ts";

@@ -8,6 +8,7 @@ import { defineOp, type OpDef } from "../../core/op.ts";
 import { encodeString } from "../../core/text.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { cast } from "../array/cast.ts";
+import { textsOf } from "../host/arrays.ts";
 import { asTensor, shapeOfInput, toDenseInput } from "../input.ts";
 import {
   columnsOf,
