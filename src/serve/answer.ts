@@ -27,5 +27,8 @@ export async function answerOf(response: Response | Answer): Promise<Answer> {
 
 /** Makes a web-standard response. */
 export function responseOf({ status, headers, body }: Answer): Response {
-  return new Response(body, { status, headers: headers.map(([name, value]) => [name, value]) });
+  return new Response(body, {
+    status,
+    headers: headers.map((field): [string, string] => [...field]),
+  });
 }
