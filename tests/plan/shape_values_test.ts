@@ -158,6 +158,25 @@ testOnDevices(
   },
 );
 
+testOnDevices("a size that nothing reads fails where a kernel waits for it", async () => {
+  const graph = new tf.Graph();
+  const [x, y] = graph.asDefault(() => {
+    const x = tf.placeholder("float32", [null, 2], "x");
+    const share = tf.floorDiv(12, extent(x, 0));
+    return [x, graph.controlDependencies([share], () => tf.add(tf.cumsum(x), 1))];
+  });
+  await using session = new tf.Session({ graph });
+  for (let i = 0; i < 3; i++) {
+    const out = await session.run(y, { feeds: new Map([[x, [[1, 2]]]]) }) as tf.NdArray;
+    assertEquals(out.toArray(), [[2, 3]]);
+    await assertRejects(
+      () => session.run(y, { feeds: new Map([[x, tf.zeros([0, 2])]]) }),
+      tf.errors.InvalidArgumentError,
+      "FloorDiv",
+    );
+  }
+});
+
 testOnDevices("lists that are long run as kernels: rows of a range of any length", () => {
   const f = tf.function((x: tf.Tensor) => {
     const all = tf.range(0, extent(x, 0), 1, "int32");

@@ -146,7 +146,7 @@ function dropKnown({ work, shaped }: Draft, leaving: ReadonlySet<number>): void 
   const read = new Set(leaving);
   for (let i = work.length - 1; i >= 0; i--) {
     const { from, to } = work[i];
-    if (to.every((r) => shaped.has(r) && !read.has(r))) work.splice(i, 1);
+    if (to.every((r) => shaped.knows(r) && !read.has(r))) work.splice(i, 1);
     else for (const r of from) read.add(r);
   }
 }

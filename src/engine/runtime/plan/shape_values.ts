@@ -53,6 +53,11 @@ export class ShapeValues {
     return this.#steps.has(slot);
   }
 
+  /** True where the value in a slot was asked for and is known. */
+  knows(slot: number): boolean {
+    return (this.#known.get(slot) ?? null) !== null;
+  }
+
   /** Returns the value in a slot; null where it does not follow from shapes, is not small, or has an error. */
   value(slot: number): NdArray | null {
     const known = this.#known.get(slot), step = this.#steps.get(slot);
