@@ -8,7 +8,8 @@ import { Pipeline } from "./connections.ts";
 import type { CrossOrigin } from "./cross_origin.ts";
 import { failure, HttpError } from "./http_error.ts";
 import { PiecewiseInput } from "./piecewise_input.ts";
-import { type AskedRequest, LEFT, SocketRequest } from "./socket_request.ts";
+import { type AskedRequest, LEFT } from "./asked_request.ts";
+import { SocketRequest } from "./socket_request.ts";
 import { Turns } from "./turns.ts";
 
 /** Milliseconds for the headers of a request: a client that takes longer holds a socket for nothing. */

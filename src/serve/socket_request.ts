@@ -1,11 +1,9 @@
 /** Requests of sockets: no more of a body is read than is asked for. */
 import type { IncomingMessage } from "node:http";
-import { UnavailableError } from "../engine/core/errors.ts";
 import { concatBytes } from "../library/io/bytes.ts";
 import { deferred } from "../engine/runtime/run/timers.ts";
+import { type AskedHeaders, type AskedRequest, LEFT } from "./asked_request.ts";
 
-/** Says that a client has left, the same to all: a stack for each costs more than to answer for health. */
-export const LEFT: Error = new UnavailableError("The client went away");
 /** Bytes of a body that are read before they are asked for. */
 const AHEAD_BYTES = 1 << 16;
 
@@ -17,20 +15,6 @@ function urlOf({ url = "/", headers, rawHeaders }: IncomingMessage): string {
   const { host = "localhost" } = headers;
   // Characters of a path would make another request of it.
   return hosts.length > 1 || !/^[^/\\?#@\s]+$/.test(host) ? "" : `http://${host}${url}`;
-}
-
-/** The used members of headers, whose names are taken in lower case. */
-export type AskedHeaders = Pick<Headers, "get" | "has"> & Iterable<[string, string]>;
-
-/** The used members of a request: to make a whole web-standard one takes longer than to answer for health. */
-export interface AskedRequest extends
-  Pick<
-    Request,
-    "method" | "url" | "signal" | "body" | "bodyUsed" | "arrayBuffer"
-  > {
-  readonly headers: AskedHeaders;
-  /** False where its client waits for answers to other requests of its connection already. */
-  readonly isAlone?: boolean;
 }
 
 /** Header fields as they came. */

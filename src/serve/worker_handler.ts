@@ -6,7 +6,7 @@ import { after, deferred } from "../engine/runtime/run/timers.ts";
 import { type Answer, answerOf, type Fields, jsonAnswer, responseOf } from "./answer.ts";
 import { failure, HttpError } from "./http_error.ts";
 import { allow, type Handler, timeoutOf } from "./handler.ts";
-import type { AskedRequest } from "./socket_request.ts";
+import type { AskedRequest } from "./asked_request.ts";
 import { Turns } from "./turns.ts";
 
 /** A request on its way to the worker, more of its body, or the word that its client went away. */

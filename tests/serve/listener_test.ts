@@ -4,7 +4,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { UnavailableError } from "../../src/engine/core/errors.ts";
 import { PREFACE } from "../../src/cluster/wire/http2_frames.ts";
 import { listen } from "../../src/serve/listener.ts";
-import type { AskedRequest } from "../../src/serve/socket_request.ts";
+import type { AskedRequest } from "../../src/serve/asked_request.ts";
 import { HOST, say } from "./sockets.ts";
 
 /** Answers what was asked. */

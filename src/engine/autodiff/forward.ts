@@ -12,7 +12,7 @@ import { flatten, isNested, type Nest, packAs } from "../core/nest.ts";
 import { compatible, shapeText } from "../core/shape.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { TypeError } from "../core/throwing/builtin_errors.ts";
-import { zerosLike } from "../ops/array/creation.ts";
+import { onesLike, zerosLike } from "../ops/array/creation.ts";
 import { asTensor, toInput } from "../ops/input.ts";
 import { GradientTape, type UnconnectedGradients } from "./tape.ts";
 
@@ -223,8 +223,8 @@ function pushed(
   }
   if (!isFloating(y.dtype)) return null;
   return compose(() => {
-    // The pulled gradients are linear in the seed, so any seed will do.
-    const seed = zerosLike(y);
+    // The pulled gradients are linear in the seed. Rules that part it by its sign are so beside 0 alone.
+    const seed = onesLike(y);
     using second = new GradientTape({ watchAccessedVariables: false });
     second.watch(seed);
     const pulled = tape.gradient(y, [...primals], { outputGradients: seed }) as (Tensor | null)[];

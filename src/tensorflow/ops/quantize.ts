@@ -113,7 +113,6 @@ const QuantizeAndDequantizeV4Grad = defineOp({
     low.shape,
     high.shape,
   ],
-  grad: null,
   expand: ([dy, x, low, high], { axis }) => [
     where(
       logicalAnd(greaterEqual(x, along(low, x, axis)), lessEqual(x, along(high, x, axis))),

@@ -3,7 +3,7 @@ import { apply1 } from "../../engine/core/apply.ts";
 import type { DType } from "../../engine/core/dtype.ts";
 import { InvalidArgumentError, ValueError } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
-import { type Attrs, defineOp } from "../../engine/core/op.ts";
+import { type Attrs, defineOp, lookupOp } from "../../engine/core/op.ts";
 import { resample, resampleBack } from "../../engine/kernels/host/image/resize.ts";
 import {
   areaTaps,
@@ -14,7 +14,10 @@ import {
   type Taps,
 } from "../../engine/kernels/image/taps.ts";
 import { resizedShape } from "../../engine/ops/image/resize.ts";
+import { cast } from "../../engine/ops/array/cast.ts";
+import { slice } from "../../engine/ops/array/slice.ts";
 import { refuse } from "../../engine/ops/host/arrays.ts";
+import { toIndexInput } from "../../engine/ops/input.ts";
 
 const IMAGES = "T: {int8, uint8, int16, uint16, int32, int64, float16, float32, float64, bfloat16}";
 
@@ -55,7 +58,16 @@ function defineResample(
       check(attrs);
       return [image.shape];
     },
-    grad: null,
+    // The op itself: both are linear.
+    grad: {
+      saves: given,
+      vjp: (saved, [g], { attrs: { T: _, ...attrs }, shapeOf }) => {
+        const size = slice(shapeOf(0), [1], [2]);
+        const inputs = [g, toIndexInput(size, "size", name), ...given.map((name) => saved[name])];
+        const back = apply1(lookupOp(name)!, inputs, attrs);
+        return [cast(back, "float32"), null, ...given.map(() => null)];
+      },
+    },
     cpu: ([dy, , ...given], [dx], { attrs }) =>
       resampleBack(dy, dx, sampling(dx.shape, dy.shape, { attrs, given })),
   });

@@ -1,9 +1,15 @@
 /** Pooling over windows whose places are drawn, in the namespace `tf.nn`. On the host. */
 import { apply, apply1 } from "../../core/apply.ts";
 import { wantNumber, wrongArgument } from "../../core/arguments.ts";
-import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
+import { InvalidArgumentError, LookupError, ValueError } from "../../core/errors.ts";
 import type { NdArray } from "../../core/nd_array.ts";
-import { type Attrs, defineOp, type GradContext, type OpDef } from "../../core/op.ts";
+import {
+  type Attrs,
+  defineOp,
+  type GradContext,
+  type GradRule,
+  type OpDef,
+} from "../../core/op.ts";
 import type { PartialShape } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { checkRank } from "../../kernels/conv/geometry.ts";
@@ -130,13 +136,21 @@ function definePool(name: string, { pool, saves, slope }: Parts): OpDef {
   });
 }
 
+/** Windows are drawn, so that no op pools a tangent with them; TensorFlow has no second derivative either. */
+const noSecond = (name: string): GradRule => ({
+  saves: [],
+  vjp: () => {
+    throw new LookupError(`No gradient defined for the gradients of ${name}`);
+  },
+});
+
 const FractionalMaxPoolGrad = defineOp({
   name: "FractionalMaxPoolGrad",
   inputs: ["orig_input: T", "orig_output: T", "out_backprop: T", ...PLACES],
   outputs: ["output: T"],
   attrs: ["overlapping: bool = false", `T: ${NUMBERS}`],
   infer: ([x]) => [x.shape],
-  grad: null,
+  grad: noSecond("FractionalMaxPool"),
   cpu: ([x, , dy, ...places], [out], { attrs }) =>
     fractionalMaxGradCpu([x, dy], out, windowsOf(places, x.shape, attrs)),
 });
@@ -151,7 +165,7 @@ const FractionalAvgPoolGrad = defineOp({
     checkRank(dy.shape, 4, "FractionalAvgPoolGrad", "out_backprop");
     return [shapeFromHost(shape) ?? [null, null, null, null]];
   },
-  grad: null,
+  grad: noSecond("FractionalAvgPool"),
   cpu: ([, dy, ...places], [out], { attrs }) =>
     fractionalMeanGradCpu(dy, out, windowsOf(places, out.shape, attrs)),
 });
