@@ -1,6 +1,6 @@
 /** Points that fill a cube evenly. */
 import { apply1 } from "../../core/apply.ts";
-import type { DType } from "../../core/dtype.ts";
+import { asDType, type DType } from "../../core/dtype.ts";
 import { defineOp } from "../../core/op.ts";
 import { shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
@@ -59,6 +59,6 @@ export function sobolSample(
   return apply1(
     SobolSample,
     inputs.map(([v, arg]) => castInput(toIndexInput(v, arg, "sobolSample"), "int32")),
-    { dtype },
+    { dtype: asDType(dtype) },
   );
 }

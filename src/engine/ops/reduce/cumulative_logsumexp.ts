@@ -9,6 +9,7 @@ import { hostInts } from "../array/view.ts";
 import { intScalar, shapeOfInput, toFloatInput } from "../input.ts";
 import { add, neg, sub } from "../pointwise/arithmetic.ts";
 import { greater, less } from "../pointwise/compare.ts";
+import { logicalAnd } from "../pointwise/logical.ts";
 import { exp, log } from "../pointwise/exponential.ts";
 import { where } from "../pointwise/select.ts";
 
@@ -39,7 +40,9 @@ const CumulativeLogsumexp: OpDef = defineOp({
     saves: ["x", "axis", "out"],
     vjp: ({ x, axis, out }, [dy], { attrs: { exclusive, reverse } }) => {
       // Sums of either sign by themselves, in logarithms, as TensorFlow has it.
-      const part = (there: Tensor, size: Tensor): Tensor => {
+      const isSum = greater(out, -Infinity);
+      const part = (isSigned: Tensor, size: Tensor): Tensor => {
+        const there = logicalAnd(isSigned, isSum);
         const logs = where(there, sub(log(where(there, size, 1)), out), -Infinity);
         const flags = { exclusive, reverse: !reverse };
         return exp(add(apply1(CumulativeLogsumexp, [logs, axis], flags), x));
