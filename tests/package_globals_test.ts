@@ -113,7 +113,7 @@ for (const [name, [names, program, wanted]] of Object.entries(PROGRAMS)) {
 }
 
 /** Most KiB of the scripts, compressed by brotli. */
-const MOST_KIB: Readonly<Record<string, number>> = { "weft.min.js": 658, "tf-core.min.js": 597 };
+const MOST_KIB: Readonly<Record<string, number>> = { "weft.min.js": 658, "tf-core.min.js": 612 };
 
 Deno.test({
   name: "scripts that make globals weigh no more than the guide says",

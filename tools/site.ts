@@ -35,10 +35,10 @@ const ENTRIES = [
 const UNUSED = RegExp(
   "/graph_def/graph_def\\.ts$|/engine/ops/(decode|nn|sets|signal|text)/|/library/(io|debugging)/" +
     "|/engine/ops/(array/(histogram|partition|sequences)|conv/(fractional_pool|patch_ops))\\.ts$" +
-    "|/engine/ops/linalg/(banded|decompositions|eigh_tridiagonal|matrix_functions|roots|solve|tridiagonal)\\.ts$" +
+    "|/engine/ops/linalg/(banded|decompositions|eigh_tridiagonal|matrix_functions|powers|roots|solve|tridiagonal)\\.ts$" +
     "|/engine/ops/image/(distorted_box|glimpse|proposals)\\.ts$" +
     "|/engine/ops/pointwise/(bessel|incomplete|integrals|next_after)\\.ts$" +
-    "|/engine/ops/(ragged/(ragged_segments|sparse_(count|cross|folds|makers|moves|rows|rows_of))|host/(decode_raw|sequence_examples|serialize_sparse|sparse_segments)|random/(candidate_ops|candidates|distributions|parameterized|stateless))\\.ts$",
+    "|/engine/ops/(ragged/(ragged_segments|sparse_(count|cross|folds|makers|moves|rows|rows_of))|host/(cross_columns|decode_raw|sequence_examples|serialize_sparse|sparse_segments)|random/(candidate_ops|candidates|distributions|parameterized|sobol|stateless))\\.ts$",
 );
 
 /** Modules in which the steps of optimizers, recurrent networks and quantised products are found. */
