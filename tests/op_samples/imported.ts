@@ -169,7 +169,9 @@ export const IMPORTED: SampleTable = {
     }),
   ],
   ScaleAndTranslateGrad: [
-    sample([typed("float32", 1, 2, 3, 1), single, twos(0.75, 0.75), twos(0, 0.25)], triangle),
+    sample([typed("float32", 1, 2, 3, 1), single, twos(0.75, 0.75), twos(0, 0.25)], triangle, {
+      wrt: [0],
+    }),
   ],
   NonMaxSuppressionWithOverlaps: [
     sample([
@@ -208,9 +210,10 @@ export const IMPORTED: SampleTable = {
     sample([any(5), float(-0.9), float(1.1)], { range_given: true, num_bits: 3 }, ROUNDED),
   ],
   QuantizeAndDequantizeV4Grad: [
-    sample([any(2, 3), any(2, 3), float(-0.9), float(1.1)], {}, { dtypes: ["float32"] }),
+    sample([any(2, 3), any(2, 3), float(-0.9), float(1.1)], {}, { dtypes: ["float32"], wrt: [0] }),
     sample([any(2, 2), any(2, 2), floats([2], -0.9, 0), floats([2], 1.1, 0.5)], { axis: 1 }, {
       dtypes: ["float32"],
+      wrt: [0],
     }),
   ],
 };

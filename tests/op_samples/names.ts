@@ -131,10 +131,16 @@ export const NAMES: SampleTable = {
     ]]),
   ),
   FractionalMaxPoolGrad: [
-    sample([distinct(1, 4, 3, 2), any(1, 2, 2, 2), any(1, 2, 2, 2), ...places], {}, REALS),
+    sample([distinct(1, 4, 3, 2), any(1, 2, 2, 2), any(1, 2, 2, 2), ...places], {}, {
+      ...REALS,
+      wrt: [],
+    }),
   ],
   FractionalAvgPoolGrad: [
-    sample([longs([4], 1, 4, 3, 2), any(1, 2, 2, 2), ...places], { overlapping: true }, REALS),
+    sample([longs([4], 1, 4, 3, 2), any(1, 2, 2, 2), ...places], { overlapping: true }, {
+      ...REALS,
+      wrt: [],
+    }),
   ],
   ExtractImagePatches: [
     sample([any(2, 5, 4, 2)], { ...patches, rates: [1, 1, 2, 1], padding: "SAME" }),

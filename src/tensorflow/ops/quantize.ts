@@ -1,7 +1,7 @@
 /** Rounding to the levels of a number of bits in a range that contains zero, which only files have. */
 import { apply, type OpInput } from "../../engine/core/apply.ts";
 import { ValueError } from "../../engine/core/errors.ts";
-import { type Attrs, defineOp } from "../../engine/core/op.ts";
+import { type Attrs, defineOp, type OpDef } from "../../engine/core/op.ts";
 import { mergeShapes, type PartialShape } from "../../engine/core/shape.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { Spec } from "../../engine/core/tensor_spec.ts";
@@ -103,7 +103,7 @@ for (const version of [2, 3, 4]) {
   });
 }
 
-const QuantizeAndDequantizeV4Grad = defineOp({
+const QuantizeAndDequantizeV4Grad: OpDef = defineOp({
   name: "QuantizeAndDequantizeV4Grad",
   inputs: ["gradients: T", ...RANGED],
   outputs: ["input_backprop: T", "input_min_backprop: T", "input_max_backprop: T"],
@@ -113,6 +113,14 @@ const QuantizeAndDequantizeV4Grad = defineOp({
     low.shape,
     high.shape,
   ],
+  // A mask, which is its own transpose.
+  grad: {
+    saves: ["input", "input_min", "input_max"],
+    vjp: ({ input, input_min, input_max }, [own], { attrs: { axis } }) => {
+      const inputs = [own, input, input_min, input_max];
+      return [apply(QuantizeAndDequantizeV4Grad, inputs, { axis })[0], null, null, null];
+    },
+  },
   expand: ([dy, x, low, high], { axis }) => [
     where(
       logicalAnd(greaterEqual(x, along(low, x, axis)), lessEqual(x, along(high, x, axis))),
