@@ -24,7 +24,7 @@ function emptyStrings(count: number): [Uint8Array, Record<string, string>] {
 const listOf = (item: string, count: number): string => `[${Array(count).fill(item).join()}]`;
 
 Deno.test("values count as the bytes that they take: 413 for a request that takes more than all may", async (t) => {
-  const { fetch } = createHandler({ models, maxBodiesBytes: 1 << 20 });
+  const { fetch } = createHandler({ models, maxBodiesBytes: 1 << 20, timeoutMs: Infinity });
   for (
     const [name, path, item, few, many] of [
       ["objects", PREDICT, "{}", 4000, 200_000],
@@ -101,7 +101,7 @@ async function packed(text: string, coding: CompressionFormat): Promise<Uint8Arr
 }
 
 Deno.test("packed bodies are read in pieces: others have their turns, and what unpacks to too much is 413", async () => {
-  const { fetch } = createHandler({ models, maxBodyBytes: 16 << 20 });
+  const { fetch } = createHandler({ models, maxBodyBytes: 16 << 20, timeoutMs: Infinity });
   const row = "[1,2],", count = 200_000;
   for (const [coding, name] of [["gzip", "GZip"], ["deflate", "deflate"]] as const) {
     const headers = { "content-encoding": name };

@@ -2,6 +2,7 @@
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { UnavailableError } from "../../src/engine/core/errors.ts";
+import { nextTask } from "../../src/engine/runtime/run/timers.ts";
 import { PREFACE } from "../../src/cluster/wire/http2_frames.ts";
 import { listen } from "../../src/serve/listener.ts";
 import type { AskedRequest } from "../../src/serve/asked_request.ts";
@@ -327,7 +328,9 @@ Deno.test("a body is read as it is asked for, and a request that is answered bef
 
 Deno.test("a client that goes away aborts its request, and breaks nothing", async () => {
   const gone = Promise.withResolvers<void>(), lost: string[] = [];
+  let begun = Promise.withResolvers<void>();
   const listener = await listen({ hostname: HOST, port: 0 }, async (request) => {
+    begun.resolve();
     if (request.url.endsWith("/wait")) {
       request.signal.addEventListener("abort", () => gone.resolve());
       await gone.promise;
@@ -340,9 +343,10 @@ Deno.test("a client that goes away aborts its request, and breaks nothing", asyn
     return new Response("never read");
   });
   const leave = async (text: string): Promise<void> => {
+    begun = Promise.withResolvers();
     const socket = await Deno.connect({ hostname: HOST, port: listener.port });
     await socket.write(new TextEncoder().encode(text));
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await begun.promise;
     socket.close();
   };
   await leave("GET /wait HTTP/1.1\r\nHost: h\r\n\r\n");
@@ -350,7 +354,7 @@ Deno.test("a client that goes away aborts its request, and breaks nothing", asyn
   for (const path of ["/all", "/parts"]) {
     await leave(`POST ${path} HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n12`);
   }
-  while (lost.length < 2) await new Promise((resolve) => setTimeout(resolve, 10));
+  while (lost.length < 2) await nextTask();
   assertEquals(lost, Array(2).fill("The client went away"));
   await listener.close();
 });

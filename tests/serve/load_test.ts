@@ -2,8 +2,10 @@
 import * as tf from "@weft/weft";
 import { createHandler } from "@weft/weft/serve";
 import { assert, assertEquals } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import { testOnDevices } from "../devices.ts";
-import { ask, square } from "./models.ts";
+import { nextTask } from "../../src/engine/runtime/run/timers.ts";
+import { ask, HeldLimit, square } from "./models.ts";
 
 const PREDICT = "/v1/models/m:predict";
 
@@ -28,7 +30,8 @@ function held(): { f: tf.TracedFunction<[tf.Tensor], { y: tf.Tensor }>; go: () =
 
 testOnDevices("requests that come together share a run and get their own rows", async () => {
   const { f, runs } = square();
-  const { fetch } = createHandler({ models: { m: f }, batching: { maxRows: 8, maxDelayMs: 50 } });
+  // The batch is full before its time is over, however long requests take to be read.
+  const { fetch } = createHandler({ models: { m: f }, batching: { maxRows: 8, maxDelayMs: 1e6 } });
   const answers = await Promise.all(
     Array.from({ length: 8 }, (_, i) => ask(fetch, PREDICT, { instances: [[i, 1]] })),
   );
@@ -40,6 +43,8 @@ testOnDevices("requests that come together share a run and get their own rows", 
 
 Deno.test("a batch holds no more rows than it may, and requests keep their order", async () => {
   const { f, runs } = square();
+  // Requests are read in one go each, however long that takes.
+  using _ = stub(performance, "now", () => 0);
   const { fetch } = createHandler({ models: { m: f }, batching: { maxRows: 4, maxDelayMs: 20 } });
   const sizes = [3, 3, 1, 9];
   const answers = await Promise.all(
@@ -161,42 +166,89 @@ testOnDevices("served models leave no tensors behind", async () => {
 });
 
 testOnDevices("a loop without end ends with its request, and others are answered", async () => {
+  let begun = Promise.withResolvers<void>();
   const f = tf.function((x: tf.Tensor) => {
-    const [y] = tf.whileLoop((v) => tf.greater(tf.min(v), 0), (v) => [tf.add(v, 0)], [x]);
+    const seen = tf.numpyFunction(
+      (a: tf.NdArray) => (begun.resolve(), a),
+      [x],
+      tf.TensorSpec([null], "float32"),
+    ) as tf.Tensor;
+    const [y] = tf.whileLoop((v) => tf.greater(tf.min(v), 0), (v) => [tf.add(v, 0)], [seen]);
     return { y };
   }, { inputSignature: [tf.TensorSpec([null], "float32", "x")] });
   const before = tf.memory().numTensors;
   for (const batching of [undefined, { maxRows: 8, maxDelayMs: 50 }]) {
-    const { fetch } = createHandler({
-      models: { m: f },
-      timeoutMs: 200,
-      ...batching && { batching },
-    });
-    const endless = [1, 2].map((x) => ask(fetch, PREDICT, { instances: [x] }));
-    let isLive = false;
-    setTimeout(async () => isLive = (await ask(fetch, "/v2/health/live")).ok, 60);
-    for (const answer of await Promise.all(endless)) {
-      assertEquals(answer.status, 504);
-      await answer.text();
-    }
-    assert(isLive);
-    const answer = await ask(fetch, PREDICT, { instances: [-1] });
-    assertEquals([answer.status, await answer.json()], [200, { predictions: [-1] }]);
+    const { fetch } = createHandler({ models: { m: f }, ...batching && { batching } });
+    const answered = async (): Promise<void> => {
+      const answer = await ask(fetch, PREDICT, { instances: [-1] });
+      assertEquals([answer.status, await answer.json()], [200, { predictions: [-1] }]);
+    };
+    const endless = async (
+      status: number,
+      headers: Record<string, string>,
+      meanwhile: () => Promise<void>,
+      signal?: AbortSignal,
+    ): Promise<void> => {
+      const asked = [1, 2].map((x) => ask(fetch, PREDICT, { instances: [x] }, headers, signal));
+      await meanwhile();
+      for (const answer of await Promise.all(asked)) {
+        assertEquals(answer.status, status);
+        await answer.text();
+      }
+      await answered();
+    };
+    await endless(504, { "x-timeout-ms": "200" }, async () => {});
+    // The loop goes on until the other request has its answer; the time limit is for the case that it has none.
+    begun = Promise.withResolvers();
+    const gone = new AbortController();
+    await endless(499, { "x-timeout-ms": "20000" }, async () => {
+      await begun.promise;
+      assert((await ask(fetch, "/v2/health/live")).ok);
+      gone.abort();
+    }, gone.signal);
   }
   assertEquals(tf.memory().numTensors, before);
 });
 
-testOnDevices("a body that never ends holds up nobody once its request is given up", async () => {
-  let calls = 0;
+/** A model whose bodies do not end while it hangs, and how often they were called. */
+function hanging() {
+  const seen = { isHung: false, calls: 0, begun: Promise.withResolvers<void>() };
   const f = tf.function((x: tf.Tensor) => {
-    const body = (a: tf.NdArray) => calls++ === 0 ? new Promise(() => {}) : a;
+    const body = (a: tf.NdArray) => {
+      seen.calls++;
+      seen.begun.resolve();
+      return seen.isHung ? new Promise(() => {}) : a;
+    };
     const y = tf.numpyFunction(body, [x], tf.TensorSpec([null], "float32")) as tf.Tensor;
     return { y };
   }, { inputSignature: [tf.TensorSpec([null], "float32", "x")] });
-  const { fetch } = createHandler({ models: { m: f }, timeoutMs: 100 });
-  for (const [i, status] of [504, 200, 200].entries()) {
-    const answer = await ask(fetch, PREDICT, { instances: [i] });
-    assertEquals([answer.status, calls], [status, i + 1]);
+  return { f, seen };
+}
+
+/** Asks a model that hangs, and lets its time be over once its body has begun. */
+async function askHanging(
+  fetch: (request: Request) => Promise<Response>,
+  seen: ReturnType<typeof hanging>["seen"],
+): Promise<Response> {
+  using limit = new HeldLimit();
+  seen.begun = Promise.withResolvers();
+  const asked = ask(fetch, PREDICT, { instances: [1] }, { "x-timeout-ms": `${limit.ms}` });
+  await seen.begun.promise;
+  limit.end();
+  return await asked;
+}
+
+testOnDevices("a body that never ends holds up nobody once its request is given up", async () => {
+  const { f, seen } = hanging();
+  const { fetch } = createHandler({ models: { m: f }, timeoutMs: Infinity });
+  seen.isHung = true;
+  const late = await askHanging(fetch, seen);
+  assertEquals([late.status, seen.calls], [504, 1]);
+  await late.text();
+  seen.isHung = false;
+  for (const calls of [2, 3]) {
+    const answer = await ask(fetch, PREDICT, { instances: [calls] });
+    assertEquals([answer.status, seen.calls], [200, calls]);
     await answer.text();
   }
 });
@@ -204,30 +256,22 @@ testOnDevices("a body that never ends holds up nobody once its request is given 
 testOnDevices(
   "a model whose bodies do not end is not ready after 16 of them, until one ends",
   async () => {
-    let isHung = true;
-    const f = tf.function((x: tf.Tensor) => {
-      const body = (a: tf.NdArray) => isHung ? new Promise(() => {}) : a;
-      const y = tf.numpyFunction(body, [x], tf.TensorSpec([null], "float32")) as tf.Tensor;
-      return { y };
-    }, { inputSignature: [tf.TensorSpec([null], "float32", "x")] });
-    const { fetch } = createHandler({ models: { m: f, other: square().f }, timeoutMs: 10 });
+    const { f, seen } = hanging();
+    const { fetch } = createHandler({ models: { m: f, other: square().f }, timeoutMs: Infinity });
     const ready = async (model: string): Promise<number> =>
       (await ask(fetch, `/v2/models/${model}/ready`)).status;
+    seen.isHung = true;
     for (let k = 0; k < 16; k++) {
       assertEquals(await ready("m"), 200);
-      const answer = await ask(fetch, PREDICT, { instances: [1] });
+      const answer = await askHanging(fetch, seen);
       assertEquals(answer.status, 504);
       await answer.text();
       // The run learns of its end after the answer.
-      await new Promise((done) => setTimeout(done, 0));
+      await nextTask();
     }
     assertEquals([await ready("m"), await ready("other")], [503, 200]);
-    isHung = false;
-    const patient = { "x-timeout-ms": "10" };
-    for (let k = 0; k < 100; k++) {
-      const { status } = await ask(fetch, PREDICT, { instances: [1] }, patient);
-      if (status === 200) break;
-    }
+    seen.isHung = false;
+    assertEquals((await ask(fetch, PREDICT, { instances: [1] })).status, 200);
     assertEquals(await ready("m"), 200);
   },
 );

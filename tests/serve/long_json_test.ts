@@ -119,6 +119,7 @@ Deno.test("a long request is answered as a short one is", async () => {
   const dtypes = ["float32", "int32", "int64", "bool", "uint8", "string"] as const;
   const { fetch } = createHandler({
     models: Object.fromEntries(dtypes.map((dtype) => [dtype, types(dtype)])),
+    timeoutMs: Infinity,
   });
   const shape = [20_000, 3], numbers = Array.from({ length: 20_000 }, (_, k) => [k % 2, 0, 1]);
   for (const dtype of ["float32", "int32", "int64", "bool", "uint8"] as const) {

@@ -10,7 +10,12 @@ export async function say(
   using socket = await Deno.connect({ hostname: HOST, port });
   for (const part of parts) {
     const bytes = typeof part === "string" ? new TextEncoder().encode(part) : part;
-    for (let at = 0; at < bytes.length;) at += await socket.write(bytes.subarray(at));
+    try {
+      for (let at = 0; at < bytes.length;) at += await socket.write(bytes.subarray(at));
+    } catch {
+      // The other end refused it before it had read all, and says why.
+      break;
+    }
   }
   let said = "";
   const buffer = new Uint8Array(65_536), text = new TextDecoder();

@@ -1,27 +1,34 @@
 /** The turns of connections: bytes are read, requests begun and answers sent within a time, of idle connections first. */
 import { assertEquals } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import type { Socket } from "node:net";
 import { nextTick } from "node:process";
 import { PiecewiseInput } from "../../src/serve/piecewise_input.ts";
 import { Turns } from "../../src/serve/turns.ts";
-import { nextTask, nextTurn } from "../../src/engine/runtime/run/timers.ts";
+import { nextTask } from "../../src/engine/runtime/run/timers.ts";
 
 /** Work that takes a millisecond each, by a clock of its own: what is done in one turn of the event loop is a group. */
-class Work {
+class Work implements Disposable {
   readonly turns: Turns;
   readonly #groups = new Map<number, string>();
   #now = 0;
   #turn = 0;
-  #isCounting = false;
+  readonly #timers: Disposable;
 
   constructor() {
     this.turns = new Turns(() => this.#now);
-    void this.#count();
+    const { setTimeout } = globalThis;
+    // Each timer that fires begins a turn, also where a slow machine fires several before other events.
+    const counted = (fn: () => void, ms?: number): ReturnType<typeof setTimeout> =>
+      setTimeout(() => {
+        this.#turn++;
+        fn();
+      }, ms);
+    this.#timers = stub(globalThis, "setTimeout", counted as unknown as typeof setTimeout);
   }
 
-  /** Counts the turns, each before what is done in it. */
-  async #count(): Promise<void> {
-    for (this.#isCounting = true; this.#isCounting; this.#turn++) await nextTurn();
+  [Symbol.dispose](): void {
+    this.#timers[Symbol.dispose]();
   }
 
   get groups(): readonly string[] {
@@ -38,9 +45,7 @@ class Work {
   }
 
   async done(count: number): Promise<readonly string[]> {
-    if (!this.#isCounting) void this.#count();
     while (this.groups.join("").length < count) await nextTask();
-    this.#isCounting = false;
     return this.groups;
   }
 }
@@ -51,7 +56,7 @@ async function hops(count: number): Promise<void> {
 }
 
 Deno.test("a turn of connections takes two milliseconds, whoever asks", async () => {
-  const work = new Work();
+  using work = new Work();
   for (const name of "abcdefg") work.take(name);
   // Those that have time are done at once.
   assertEquals(work.groups, ["ab"]);
@@ -59,14 +64,14 @@ Deno.test("a turn of connections takes two milliseconds, whoever asks", async ()
 });
 
 Deno.test("connections with nothing else come before those that go on, and those keep their order", async () => {
-  const work = new Work();
+  using work = new Work();
   for (const name of "abcde") work.take(name);
   for (const name of "xyz") work.take(name, true);
   assertEquals(await work.done(8), ["ab", "xy", "zc", "de"]);
 });
 
 Deno.test("requests that bytes begin are in the time of the reading, and wait where that is over", async () => {
-  const work = new Work();
+  using work = new Work();
   work.turns.take(() => {
     work.do("r");
     for (const name of "12345") work.take(name);
@@ -75,7 +80,7 @@ Deno.test("requests that bytes begin are in the time of the reading, and wait wh
 });
 
 Deno.test("the time of a turn counts from its first work, also where more comes later in it", async () => {
-  const work = new Work();
+  using work = new Work();
   work.take("a");
   await hops(20);
   for (const name of "bcd") work.take(name);
@@ -87,7 +92,7 @@ Deno.test("the time of a turn counts from its first work, also where more comes 
 });
 
 Deno.test("work that promises its end is one after the other in a turn, with all that it does in microtasks", async () => {
-  const work = new Work();
+  using work = new Work();
   const take = (name: string, isFresh = false): void =>
     work.turns.take(async () => {
       work.do(name);
@@ -100,7 +105,8 @@ Deno.test("work that promises its end is one after the other in a turn, with all
 });
 
 Deno.test("work that waits for the event loop ends its turn, and the next one begins", async () => {
-  const work = new Work(), held = Promise.withResolvers<void>();
+  using work = new Work();
+  const held = Promise.withResolvers<void>();
   work.turns.take(async () => {
     work.do("a");
     await held.promise;
@@ -120,7 +126,7 @@ Deno.test("work that throws ends no turns, and its error is the process's", asyn
   };
   globalThis.addEventListener("error", hear);
   try {
-    const work = new Work();
+    using work = new Work();
     work.take("a");
     work.turns.take(() => {
       throw new Error("x");
@@ -219,7 +225,8 @@ Deno.test("what comes after a refusal is left out, but for its end", async () =>
   assertEquals(pieces, [4096, 4096, null]);
   assertEquals(input.leave(), false);
   // A piece may wait for its turn.
-  const work = new Work(), other = socketOf(() => {});
+  using work = new Work();
+  const other = socketOf(() => {});
   for (const name of "ab") work.take(name);
   const waiting = new PiecewiseInput(other.socket, work.turns);
   other.socket.push(new Uint8Array(5));

@@ -17,7 +17,7 @@ async function withHandler(
 ): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "weft_worker_" });
   try {
-    const handler = await workerHandler(start(folder));
+    const handler = await workerHandler(start(folder), { timeoutMs: Infinity });
     await work(handler, folder);
     await handler.drain();
   } finally {

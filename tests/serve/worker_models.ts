@@ -41,7 +41,11 @@ const die = tf.function((x: tf.Tensor) => ({
   ),
 }), { inputSignature });
 
-const handler = createHandler({ models: { until, double, die }, token: "secret" });
+const handler = createHandler({
+  models: { until, double, die },
+  token: "secret",
+  timeoutMs: Infinity,
+});
 const broken = (): ReadableStream =>
   new ReadableStream({ start: (controller) => controller.error(new Error("no body")) });
 
