@@ -8,6 +8,7 @@
 //   deno task bench onnx --models FOLDER   (models of ONNX beside onnxruntime-web; see onnx/main.ts)
 //   deno task bench onnx lora [cpu|webgpu]   (a step of LoRA beside the forward pass of a BERT; see onnx/lora.ts)
 //   deno task bench layers [cpu|webgpu]   (training of TensorFlow.js's layers; see layers.ts)
+//   deno task bench packages      (packages that are built on TensorFlow.js; see packages/main.ts)
 //   deno task bench soak faults   (the data service while its processes are killed; see soak.ts)
 //   deno task bench soak parallel (training by several processes while one is killed; see soak_parallel.ts)
 //   deno task bench soak hostile  (servers among hostile clients; see hostile/soak.ts)
@@ -185,6 +186,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (args[0] === "host") return await (await import("./host.ts")).main(args.slice(1));
   if (args[0] === "layers") return await (await import("./layers.ts")).main(args.slice(1));
   if (args[0] === "models") return await (await import("./models.ts")).main(args.slice(1));
+  if (args[0] === "packages") return await (await import("./packages/main.ts")).main(args.slice(1));
   if (args[0] === "onnx" && args[1] === "lora") {
     return await (await import("./onnx/lora.ts")).main(args.slice(2));
   }

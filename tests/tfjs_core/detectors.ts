@@ -1,8 +1,7 @@
 /** Packages of `@tensorflow-models` that find faces, hands, bodies and depths, over small graphs of random weights. */
 
-import { assert, assertEquals } from "@std/assert";
 import type { Any } from "../script/helpers.ts";
-import { type Case, imageGraph, meanGraph, numbers, picture, served } from "./graphs.ts";
+import { type Case, check, imageGraph, meanGraph, numbers, picture, served } from "./graphs.ts";
 
 const HUB = "https://tfhub.dev/mediapipe/tfjs-model";
 
@@ -15,22 +14,24 @@ export const DETECTORS: Readonly<Record<string, Case>> = {
   blazeface: {
     found: "npm:@tensorflow-models/blazeface@0.1.0/package.json",
     entry: "dist/index.js",
-    async tell(blazeface, tf) {
+    async open(blazeface, tf) {
       const graph = await meanGraph(tf, { faces: { shape: [1, 896, 17], scale: 4000, bias: 4 } });
       const model = await blazeface.load({ modelUrl: tf.io.fromMemory(graph) });
-      const found = await model.estimateFaces(picture(tf, 60, 90), false, true);
-      assert(found.length > 1, `${found.length} faces`);
-      const tensors = await model.estimateFaces(picture(tf, 60, 90), true);
-      const read = await Promise.all(
-        tensors.flatMap((face: Any) => Object.values(face)).map((t: Any) => t.data()),
-      );
-      return [found.length, ...numbers(found), ...numbers(read)];
+      return async () => {
+        const found = await model.estimateFaces(picture(tf, 60, 90), false, true);
+        check(found.length > 1, `${found.length} faces`);
+        const tensors = await model.estimateFaces(picture(tf, 60, 90), true);
+        const read = await Promise.all(
+          tensors.flatMap((face: Any) => Object.values(face)).map((t: Any) => t.data()),
+        );
+        return [found.length, ...numbers(found), ...numbers(read)];
+      };
     },
   },
   handpose: {
     found: "npm:@tensorflow-models/handpose@0.1.0/package.json",
     entry: "dist/index.js",
-    tell: async (handpose, tf) =>
+    open: async (handpose, tf) =>
       await served(tf, {
         [`${HUB}/handdetector/1/default/1`]: await meanGraph(tf, {
           palms: { shape: [1, 2944, 19], scale: 400 },
@@ -45,17 +46,20 @@ export const DETECTORS: Readonly<Record<string, Case>> = {
         })),
       }, async () => {
         const model = await handpose.load();
-        // The second call begins with what the first found.
-        const first = await model.estimateHands(picture(tf, 60, 90));
-        const second = await model.estimateHands(picture(tf, 60, 90), true);
-        assertEquals([first.length, second.length], [1, 1]);
-        return numbers([first, second]);
+        return async () => {
+          // The second call begins with what the first found, and leaves nothing behind.
+          const first = await model.estimateHands(picture(tf, 60, 90));
+          const second = await model.estimateHands(picture(tf, 60, 90), true);
+          check(first.length === 1 && second.length === 1, "no hand");
+          model.pipeline.regionsOfInterest.length = 0;
+          return numbers([first, second]);
+        };
       }),
   },
   "pose-detection": {
     found: "npm:@tensorflow-models/pose-detection@2.1.3/package.json",
     entry: "dist/index.js",
-    async tell(poses, tf) {
+    async open(poses, tf) {
       const { createDetector, movenet, SupportedModels, TrackerType } = poses;
       const load = async (heads: Any, seed: number) =>
         tf.io.fromMemory(await meanGraph(tf, heads, { dtype: "DT_INT32", seed }));
@@ -63,19 +67,12 @@ export const DETECTORS: Readonly<Record<string, Case>> = {
         modelType: movenet.modelType.SINGLEPOSE_LIGHTNING,
         modelUrl: await load({ poses: { shape: [1, 1, 17, 3], scale: 0.003, bias: 0.6 } }, 3),
       });
-      const told: unknown[] = [];
-      for (const time of [0, 40]) {
-        told.push(await single.estimatePoses(picture(tf, 60, 90), {}, time));
-      }
       const many = await createDetector(SupportedModels.MoveNet, {
         modelType: movenet.modelType.MULTIPOSE_LIGHTNING,
         enableTracking: true,
         trackerType: TrackerType.BoundingBox,
         modelUrl: await load({ poses: { shape: [1, 6, 56], scale: 0.003, bias: 0.6 } }, 4),
       });
-      for (const time of [0, 40]) {
-        told.push(await many.estimatePoses(picture(tf, 90, 60), {}, time));
-      }
       const blaze = await createDetector(SupportedModels.BlazePose, {
         runtime: "tfjs",
         modelType: "lite",
@@ -93,49 +90,65 @@ export const DETECTORS: Readonly<Record<string, Case>> = {
           }),
         ),
       });
-      const [body] = await blaze.estimatePoses(picture(tf, 60, 90), {}, 0);
-      const { segmentation, ...rest } = body;
-      const mask = await (await segmentation.mask.toTensor()).data();
-      return [...numbers(told), ...numbers(rest), mean(mask)];
+      return async () => {
+        for (const detector of [single, many, blaze]) detector.reset();
+        const told: unknown[] = [];
+        for (const time of [0, 40]) {
+          told.push(await single.estimatePoses(picture(tf, 60, 90), {}, time));
+        }
+        for (const time of [0, 40]) {
+          told.push(await many.estimatePoses(picture(tf, 90, 60), {}, time));
+        }
+        const [body] = await blaze.estimatePoses(picture(tf, 60, 90), {}, 0);
+        const { segmentation, ...rest } = body;
+        const mask = await (await segmentation.mask.toTensor()).data();
+        return [...numbers(told), ...numbers(rest), mean(mask)];
+      };
     },
   },
   "body-segmentation": {
     found: "npm:@tensorflow-models/body-segmentation@1.0.2/package.json",
     entry: "dist/index.js",
-    async tell({ createSegmenter, SupportedModels, toBinaryMask }, tf) {
+    async open({ createSegmenter, SupportedModels, toBinaryMask }, tf) {
       const modelUrl = await imageGraph(tf, { maps: 2 }, { stride: 1 });
       const model = SupportedModels.MediaPipeSelfieSegmentation;
       const segmenter = await createSegmenter(model, { runtime: "tfjs", modelUrl });
-      const people = await segmenter.segmentPeople(picture(tf, 60, 90));
-      const mask = await people[0].mask.toTensor();
-      // Its masks for drawing are images, which pages have.
-      assertEquals([people.length, typeof toBinaryMask], [1, "function"]);
-      return [...mask.shape, ...await mask.data()];
+      return async () => {
+        const people = await segmenter.segmentPeople(picture(tf, 60, 90));
+        const mask = await people[0].mask.toTensor();
+        // Its masks for drawing are images, which pages have.
+        check(people.length === 1 && typeof toBinaryMask === "function", "nobody");
+        return [...mask.shape, ...await mask.data()];
+      };
     },
   },
   "depth-estimation": {
     found: "npm:@tensorflow-models/depth-estimation@0.0.4/package.json",
     entry: "dist/index.js",
-    async tell({ createEstimator, SupportedModels }, tf) {
+    async open({ createEstimator, SupportedModels }, tf) {
       const estimator = await createEstimator(SupportedModels.ARPortraitDepth, {
         segmentationModelUrl: await imageGraph(tf, { maps: 2 }, { stride: 1 }),
         depthModelUrl: await imageGraph(tf, { depth: 1 }, { stride: 4 }),
       });
-      const depth = await estimator.estimateDepth(picture(tf, 60, 90), {
-        minDepth: 0,
-        maxDepth: 1,
-      });
-      return numbers(await depth.toArray());
+      return async () => {
+        const depth = await estimator.estimateDepth(picture(tf, 60, 90), {
+          minDepth: 0,
+          maxDepth: 1,
+        });
+        return numbers(await depth.toArray());
+      };
     },
   },
   deeplab: {
     found: "npm:@tensorflow-models/deeplab@0.2.2/package.json",
     entry: "dist/index.js",
-    async tell(deeplab, tf) {
+    async open(deeplab, tf) {
       const modelUrl = await imageGraph(tf, { maps: 21 }, { dtype: "DT_INT32", largest: true });
       const model = await deeplab.load({ base: "pascal", quantizationBytes: 2, modelUrl });
-      const { legend, height, width, segmentationMap } = await model.segment(picture(tf, 60, 90));
-      return [height, width, ...numbers(legend), mean(segmentationMap)];
+      return async () => {
+        const { legend, height, width, segmentationMap } = await model.segment(picture(tf, 60, 90));
+        return [height, width, ...numbers(legend), mean(segmentationMap)];
+      };
     },
   },
 };

@@ -9,8 +9,8 @@ export interface Case {
   readonly found: string;
   /** The file that a bundler would begin with, from there. */
   readonly entry: string;
-  /** Its report, as numbers. */
-  tell(pkg: Any, tf: Any, folder: URL): Promise<ArrayLike<number>>;
+  /** Makes it ready. The function gives its report, as numbers, each time the same. */
+  open(pkg: Any, tf: Any, folder: URL): Promise<() => Promise<ArrayLike<number>>>;
 }
 
 /** Random numbers around zero. */
@@ -209,6 +209,11 @@ export async function served<T>(
   } finally {
     tf.env().setPlatform(platformName, platform);
   }
+}
+
+/** Throws where a package does not find what is there: assertions of the tests are not at hand in benches. */
+export function check(isFound: boolean, found: string): void {
+  if (!isFound) throw new Error(`Found ${found}`);
 }
 
 /** All numbers in a value, in order. */

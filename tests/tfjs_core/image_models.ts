@@ -10,18 +10,20 @@ export const IMAGE_MODELS: Readonly<Record<string, Case>> = {
   mobilenet: {
     found: "npm:@tensorflow-models/mobilenet@2.1.1/package.json",
     entry: "dist/index.js",
-    async tell(mobilenet, tf) {
+    async open(mobilenet, tf) {
       const logits = "MobilenetV2/Logits/output";
       const modelUrl = await imageGraph(tf, { [logits]: 1001 }, { mean: true });
       const model = await mobilenet.load({ version: 2, alpha: 1, modelUrl });
-      const found = await model.classify(picture(tf, 96), 4);
-      return [...numbers(found), ...await model.infer(picture(tf, 96, 64)).data()];
+      return async () => {
+        const found = await model.classify(picture(tf, 96), 4);
+        return [...numbers(found), ...await model.infer(picture(tf, 96, 64)).data()];
+      };
     },
   },
   posenet: {
     found: "npm:@tensorflow-models/posenet@2.2.2/package.json",
     entry: "dist/index.js",
-    async tell(posenet, tf) {
+    async open(posenet, tf) {
       const { heatmap, offsets, forward, backward } = POINTS;
       const modelUrl = await imageGraph(tf, { offsets, heatmap, forward, backward });
       const net = await posenet.load({
@@ -31,18 +33,20 @@ export const IMAGE_MODELS: Readonly<Record<string, Case>> = {
         multiplier: 0.5,
         modelUrl,
       });
-      const one = await net.estimateSinglePose(picture(tf, 120, 150));
-      const many = await net.estimateMultiplePoses(picture(tf, 120, 150), {
-        maxDetections: 3,
-        scoreThreshold: 0.1,
-      });
-      return numbers([one, many]);
+      return async () => {
+        const one = await net.estimateSinglePose(picture(tf, 120, 150));
+        const many = await net.estimateMultiplePoses(picture(tf, 120, 150), {
+          maxDetections: 3,
+          scoreThreshold: 0.1,
+        });
+        return numbers([one, many]);
+      };
     },
   },
   "body-pix": {
     found: "npm:@tensorflow-models/body-pix@2.2.1/package.json",
     entry: "dist/index.js",
-    async tell(bodyPix, tf) {
+    async open(bodyPix, tf) {
       const { heatmap, offsets, forward, backward } = POINTS;
       const modelUrl = await imageGraph(tf, {
         offsets,
@@ -62,17 +66,19 @@ export const IMAGE_MODELS: Readonly<Record<string, Case>> = {
         modelUrl,
       });
       const options = { internalResolution: 1, segmentationThreshold: 0.5 };
-      const found = await net.segmentPerson(picture(tf, 60, 90), options);
-      const parted = await net.segmentPersonParts(picture(tf, 60, 90), options);
       const count = (data: ArrayLike<number>) =>
         [...Array.from(data)].reduce((a, b) => a + b, 0) / data.length;
-      return [count(found.data), count(parted.data), ...numbers(found.allPoses)];
+      return async () => {
+        const found = await net.segmentPerson(picture(tf, 60, 90), options);
+        const parted = await net.segmentPersonParts(picture(tf, 60, 90), options);
+        return [count(found.data), count(parted.data), ...numbers(found.allPoses)];
+      };
     },
   },
   "speech-commands": {
     found: "npm:@tensorflow-models/speech-commands@0.5.4/package.json",
     entry: "dist/index.js",
-    async tell(speech, tf) {
+    async open(speech, tf) {
       const layers = [
         tf.layers.conv2d({
           filters: 4,
@@ -102,18 +108,20 @@ export const IMAGE_MODELS: Readonly<Record<string, Case>> = {
         wordLabels: ["_background_noise_", "down", "left", "right", "up"],
       });
       await recognizer.ensureModelLoaded();
-      const heard = await recognizer.recognize(
-        tf.tensor(random(9, 2 * 43 * 232, 4), [2, 43, 232, 1]),
-        { includeEmbedding: true },
-      );
-      const { scores, embedding } = heard;
-      return [...numbers(scores), ...await embedding.data()];
+      return async () => {
+        const heard = await recognizer.recognize(
+          tf.tensor(random(9, 2 * 43 * 232, 4), [2, 43, 232, 1]),
+          { includeEmbedding: true },
+        );
+        const { scores, embedding } = heard;
+        return [...numbers(scores), ...await embedding.data()];
+      };
     },
   },
   upscaler: {
     found: "npm:upscaler@1.0.0",
     entry: "index.js",
-    async tell({ default: Upscaler }, tf) {
+    async open({ default: Upscaler }, tf) {
       // Its models are served as files, and name layers of their own.
       const { x2, folder } = await slim();
       const server = Deno.serve(
@@ -124,14 +132,17 @@ export const IMAGE_MODELS: Readonly<Record<string, Case>> = {
       try {
         const path = `http://127.0.0.1:${server.addr.port}/models/x2/model.json`;
         const upscaler = new Upscaler({ model: { ...x2, path } });
-        const image = picture(tf, 24, 16).toFloat().expandDims(0);
-        const wide = await upscaler.execute(image, { output: "tensor" });
-        const parts = await upscaler.execute(image, {
-          output: "tensor",
-          patchSize: 12,
-          padding: 2,
-        });
-        return [...wide.shape, ...await wide.data(), ...await parts.data()];
+        await upscaler.getModel();
+        return async () => {
+          const image = picture(tf, 24, 16).toFloat().expandDims(0);
+          const wide = await upscaler.execute(image, { output: "tensor" });
+          const parts = await upscaler.execute(image, {
+            output: "tensor",
+            patchSize: 12,
+            padding: 2,
+          });
+          return [...wide.shape, ...await wide.data(), ...await parts.data()];
+        };
       } finally {
         await server.shutdown();
       }

@@ -3,12 +3,11 @@
  * engine is a global: it is told where a bundle is and names of packages, and answers with what they tell.
  */
 
-import { assertEquals } from "@std/assert";
 import type { Any } from "../script/helpers.ts";
 import { uniform } from "../../bench/random.ts";
 import { fromFileUrl } from "../../tools/paths.ts";
 import { DETECTORS } from "./detectors.ts";
-import { type Case, meanGraph, numbers } from "./graphs.ts";
+import { type Case, check, meanGraph, numbers } from "./graphs.ts";
 import { IMAGE_MODELS } from "./image_models.ts";
 import { TEXT_MODELS } from "./text_models.ts";
 
@@ -66,58 +65,64 @@ export const PACKAGES: Readonly<Record<string, Case>> = {
   "knn-classifier": {
     found: "npm:@tensorflow-models/knn-classifier@1.2.6/package.json",
     entry: "dist/knn-classifier.esm.js",
-    async tell(knn, tf) {
-      const classifier = knn.create();
+    async open(knn, tf) {
       const rows = noise(12 * 5).map((v) => v - 0.5);
-      for (let i = 0; i < 12; i++) {
-        classifier.addExample(tf.tensor1d(rows.slice(5 * i, 5 * i + 5)), ["a", "b", "c"][i % 3]);
-      }
-      const told: number[] = [];
-      const tell = async (k: number) => {
-        const x = tf.tensor1d(noise(5, 3).map((v) => v - 0.5));
-        const { classIndex, confidences } = await classifier.predictClass(x, k);
-        told.push(classIndex, ...Object.values(confidences) as number[]);
-      };
-      for (const k of [1, 3, 7]) await tell(k);
-      told.push(...Object.values(classifier.getClassExampleCount()) as number[]);
-      const dataset = classifier.getClassifierDataset();
-      for (const t of Object.values(dataset) as Any[]) told.push(...await t.data());
-      classifier.clearClass("b");
-      classifier.setClassifierDataset(dataset);
-      await tell(4);
-      classifier.dispose();
-      return told;
+      return await Promise.resolve(async () => {
+        const classifier = knn.create();
+        for (let i = 0; i < 12; i++) {
+          classifier.addExample(tf.tensor1d(rows.slice(5 * i, 5 * i + 5)), ["a", "b", "c"][i % 3]);
+        }
+        const told: number[] = [];
+        const tell = async (k: number) => {
+          const x = tf.tensor1d(noise(5, 3).map((v) => v - 0.5));
+          const { classIndex, confidences } = await classifier.predictClass(x, k);
+          told.push(classIndex, ...Object.values(confidences) as number[]);
+        };
+        for (const k of [1, 3, 7]) await tell(k);
+        told.push(...Object.values(classifier.getClassExampleCount()) as number[]);
+        const dataset = classifier.getClassifierDataset();
+        for (const t of Object.values(dataset) as Any[]) told.push(...await t.data());
+        classifier.clearClass("b");
+        classifier.setClassifierDataset(dataset);
+        await tell(4);
+        classifier.dispose();
+        return told;
+      });
     },
   },
   "coco-ssd": {
     found: "npm:@tensorflow-models/coco-ssd@2.2.3/package.json",
     entry: "dist/index.js",
-    async tell(coco, tf) {
+    async open(coco, tf) {
       const artifacts = await meanGraph(tf, {
         scores: { shape: [1, 20, 90], scale: 0.01 },
         places: { shape: [1, 20, 1, 4], scale: 0.005, bias: 0.5 },
       }, { dtype: "DT_INT32" });
       const model = await coco.load({ modelUrl: tf.io.fromMemory(artifacts) });
-      const found = await model.detect(image(tf, 40), 10, 0.3);
-      return [found.length, ...numbers(found)];
+      return async () => {
+        const found = await model.detect(image(tf, 40), 10, 0.3);
+        return [found.length, ...numbers(found)];
+      };
     },
   },
   nsfwjs: {
     found: "npm:nsfwjs@4.3.0/models/mobilenet_v2",
     entry: "../core.js",
-    async tell(nsfw, tf, folder) {
+    async open(nsfw, tf, folder) {
       const { MobileNetV2Model } = await import(
         new URL("mobilenet_v2.js", folder).href
       );
       const model = await nsfw.load("MobileNetV2", { modelDefinitions: [MobileNetV2Model] });
-      const found = await model.classify(image(tf, 64), 5);
-      return found.map(({ probability }: Any) => probability);
+      return async () => {
+        const found = await model.classify(image(tf, 64), 5);
+        return found.map(({ probability }: Any) => probability);
+      };
     },
   },
   "basic-pitch": {
     found: "npm:@spotify/basic-pitch@1.0.1/package.json",
     entry: "esm/index.js",
-    async tell(pitch, tf, folder) {
+    async open(pitch, tf, folder) {
       const { weightsManifest, ...rest } = await json(folder, "model/model.json");
       const weightData = (await read(folder, "model/group1-shard1of1.bin")).buffer;
       const model = tf.loadGraphModel(
@@ -127,24 +132,27 @@ export const PACKAGES: Readonly<Record<string, Case>> = {
       const audio = noise(11025).map((v, i) =>
         (v - 0.5) / 5 + (i < 3000 ? 0 : Math.sin(2 * Math.PI * 440 * i / 22050))
       );
-      const frames: number[][] = [], onsets: number[][] = [], contours: number[][] = [];
-      await new pitch.BasicPitch(model).evaluateModel(
-        audio,
-        (f: number[][], o: number[][], c: number[][]) => {
-          frames.push(...f);
-          onsets.push(...o);
-          contours.push(...c);
-        },
-        () => {},
-      );
-      const notes = pitch.noteFramesToTime(
-        pitch.addPitchBendsToNoteEvents(
-          contours,
-          pitch.outputToNotesPoly(frames, onsets, 0.5, 0.3, 5),
-        ),
-      );
-      assertEquals(notes.map((n: Any) => n.pitchMidi), [69]);
-      return [...numbers(notes), ...numbers(frames), ...numbers(onsets)];
+      const listener = new pitch.BasicPitch(model);
+      return async () => {
+        const frames: number[][] = [], onsets: number[][] = [], contours: number[][] = [];
+        await listener.evaluateModel(
+          audio,
+          (f: number[][], o: number[][], c: number[][]) => {
+            frames.push(...f);
+            onsets.push(...o);
+            contours.push(...c);
+          },
+          () => {},
+        );
+        const notes = pitch.noteFramesToTime(
+          pitch.addPitchBendsToNoteEvents(
+            contours,
+            pitch.outputToNotesPoly(frames, onsets, 0.5, 0.3, 5),
+          ),
+        );
+        check(notes.length === 1 && notes[0].pitchMidi === 69, `${notes.length} notes`);
+        return [...numbers(notes), ...numbers(frames), ...numbers(onsets)];
+      };
     },
   },
   ...DETECTORS,
@@ -154,12 +162,12 @@ export const PACKAGES: Readonly<Record<string, Case>> = {
     Object.entries(FACES).map(([name, { file, tell }]): [string, Case] => [`face-api's ${name}`, {
       found: "npm:@vladmandic/face-api@1.7.15/package.json",
       entry: "dist/face-api.esm-nobundle.js",
-      async tell(faces, tf, folder) {
+      async open(faces, tf, folder) {
         const [{ weights }] = await json(folder, `model/${file}-weights_manifest.json`);
         const bytes = await read(folder, `model/${file}.bin`);
         const net = faces.nets[name];
         net.loadFromWeightMap(tf.io.decodeWeights(bytes.buffer, weights));
-        return numbers(await tell(net, image(tf, 150)));
+        return async () => numbers(await tell(net, image(tf, 150)));
       },
     }]),
   ),
@@ -171,20 +179,27 @@ async function folderOf({ found }: Case): Promise<URL> {
   return new URL(".", import.meta.resolve(found));
 }
 
-/** Returns the code that imports all packages, with TensorFlow.js as they see it. */
-export async function importing(): Promise<string> {
+/** Returns the code that imports packages, all of them if no names are given, with TensorFlow.js as they see it. */
+export async function importing(names: readonly string[] = Object.keys(PACKAGES)): Promise<string> {
   const lines = [`export * as tf from "@tensorflow/tfjs";`];
-  for (const [i, made] of Object.values(PACKAGES).entries()) {
+  for (const [i, name] of Object.keys(PACKAGES).entries()) {
+    if (!names.includes(name)) continue;
+    const made = PACKAGES[name];
     const path = fromFileUrl(new URL(made.entry, await folderOf(made)));
     lines.push(`export * as p${i} from ${JSON.stringify(path)};`);
   }
   return lines.join("\n");
 }
 
+/** Makes a package of a bundle ready to be asked. */
+export async function open(bundle: Any, name: string): Promise<() => Promise<ArrayLike<number>>> {
+  const made = PACKAGES[name], at = Object.keys(PACKAGES).indexOf(name);
+  return await made.open(bundle[`p${at}`], bundle.tf, await folderOf(made));
+}
+
 /** Asks a package of a bundle. */
 export async function ask(bundle: Any, name: string): Promise<ArrayLike<number>> {
-  const made = PACKAGES[name], at = Object.keys(PACKAGES).indexOf(name);
-  return await made.tell(bundle[`p${at}`], bundle.tf, await folderOf(made));
+  return await (await open(bundle, name))();
 }
 
 /** A request to the worker. */

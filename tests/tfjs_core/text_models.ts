@@ -1,8 +1,7 @@
 /** Packages of `@tensorflow-models` that read texts, over small graphs of random weights and vocabularies of their own. */
 
-import { assert } from "@std/assert";
 import type { Any } from "../script/helpers.ts";
-import { artifactsOf, type Case, constant, random, served, type } from "./graphs.ts";
+import { artifactsOf, type Case, check, constant, random, served, type } from "./graphs.ts";
 
 const FLOAT = { T: type("DT_FLOAT") };
 const INTS = { T: type("DT_INT32") };
@@ -99,7 +98,7 @@ export const TEXT_MODELS: Readonly<Record<string, Case>> = {
   "universal-sentence-encoder": {
     found: "npm:@tensorflow-models/universal-sentence-encoder@1.3.3/package.json",
     entry: "dist/index.js",
-    async tell(use, tf) {
+    async open(use, tf) {
       const letters = "abcdefghijklmnopqrstuvwxyz".split("");
       const vocabulary = [
         ...Array.from({ length: 6 }, (_, i): [string, number] => [`reserved ${i}`, 0]),
@@ -111,15 +110,17 @@ export const TEXT_MODELS: Readonly<Record<string, Case>> = {
         const modelUrl = tf.io.fromMemory(await encoder(tf, vocabulary.length, 3));
         const model = await use.load({ modelUrl, vocabUrl });
         const texts = ["The quick fox", "a lazy dog sleeps, warm", "zebras"];
-        const found = await model.embed(texts.map((text) => text.toLowerCase()));
-        return [...found.shape, ...await found.data()];
+        return async () => {
+          const found = await model.embed(texts.map((text) => text.toLowerCase()));
+          return [...found.shape, ...await found.data()];
+        };
       });
     },
   },
   qna: {
     found: "npm:@tensorflow-models/qna@1.0.2/package.json",
     entry: "dist/index.js",
-    async tell(qna, tf) {
+    async open(qna, tf) {
       const vocabulary = [
         ...Array.from({ length: 999 }, (_, i) => `[unused${i}]`),
         ...WORDS.map((word) => `\u2581${word}`),
@@ -132,11 +133,13 @@ export const TEXT_MODELS: Readonly<Record<string, Case>> = {
       return await served(tf, files, async () => {
         const model = await qna.load();
         const text = `${WORDS.join(" ")}. ${WORDS.toReversed().join(" ")}.`;
-        const found = await model.findAnswers("the lazy fox", text);
-        assert(found.length > 1, `${found.length} answers`);
-        return found.flatMap((
-          { score, startIndex, endIndex }: Any,
-        ) => [score, startIndex, endIndex]);
+        return async () => {
+          const found = await model.findAnswers("the lazy fox", text);
+          check(found.length > 1, `${found.length} answers`);
+          return found.flatMap((
+            { score, startIndex, endIndex }: Any,
+          ) => [score, startIndex, endIndex]);
+        };
       });
     },
   },
