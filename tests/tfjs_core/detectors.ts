@@ -90,16 +90,18 @@ export const DETECTORS: Readonly<Record<string, Case>> = {
           }),
         ),
       });
+      // Poses are followed from picture to picture.
+      let time = 0;
       return async () => {
-        for (const detector of [single, many, blaze]) detector.reset();
-        const told: unknown[] = [];
-        for (const time of [0, 40]) {
-          told.push(await single.estimatePoses(picture(tf, 60, 90), {}, time));
+        const told: unknown[] = [], times = [time, time + 40];
+        for (const at of times) {
+          told.push(await single.estimatePoses(picture(tf, 60, 90), {}, at));
         }
-        for (const time of [0, 40]) {
-          told.push(await many.estimatePoses(picture(tf, 90, 60), {}, time));
+        for (const at of times) {
+          told.push(await many.estimatePoses(picture(tf, 90, 60), {}, at));
         }
-        const [body] = await blaze.estimatePoses(picture(tf, 60, 90), {}, 0);
+        const [body] = await blaze.estimatePoses(picture(tf, 60, 90), {}, time);
+        time += 80;
         const { segmentation, ...rest } = body;
         const mask = await (await segmentation.mask.toTensor()).data();
         return [...numbers(told), ...numbers(rest), mean(mask)];

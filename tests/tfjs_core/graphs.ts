@@ -9,7 +9,7 @@ export interface Case {
   readonly found: string;
   /** The file that a bundler would begin with, from there. */
   readonly entry: string;
-  /** Makes it ready. The function gives its report, as numbers, each time the same. */
+  /** Makes it ready. The function gives its report, as numbers. */
   open(pkg: Any, tf: Any, folder: URL): Promise<() => Promise<ArrayLike<number>>>;
 }
 
