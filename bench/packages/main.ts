@@ -111,7 +111,7 @@ const number = (n: number): string => n >= 100 ? n.toFixed(0) : n.toPrecision(3)
 const cell = (s: Span | undefined): string =>
   s === undefined ? "–" : `${number(s[0])} (${number(s[1])})`;
 
-/** How often Weft's processor time goes into theirs. */
+/** Their processor time divided by Weft's. */
 function ratio(line: Line, part: Part): string {
   const system = best(line), ours = span(line.took.weft, part);
   if (system === undefined || ours === undefined) return "–";

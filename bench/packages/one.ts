@@ -12,7 +12,7 @@ export type Span = readonly [clock: number, processor: number];
 /** Least length of a measurement. */
 const SAMPLE_MS = 50;
 
-/** What a process took. */
+/** Times of a process. */
 export interface Took {
   /** From the backend's start to the package's being ready, models loaded. */
   readonly open: Span;
@@ -20,11 +20,11 @@ export interface Took {
   /** The median of later calls. */
   readonly warm: Span;
   readonly calls: number;
-  /** What it told. */
+  /** Its report. */
   readonly told: readonly number[];
 }
 
-/** What the bundle holds beside the package. */
+/** The rest of a bundle, beside the package. */
 interface Bundle {
   readonly tf: {
     enableProdMode(): void;

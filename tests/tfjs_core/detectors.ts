@@ -17,10 +17,11 @@ export const DETECTORS: Readonly<Record<string, Case>> = {
     async open(blazeface, tf) {
       const graph = await meanGraph(tf, { faces: { shape: [1, 896, 17], scale: 4000, bias: 4 } });
       const model = await blazeface.load({ modelUrl: tf.io.fromMemory(graph) });
+      const image = picture(tf, 60, 90);
       return async () => {
-        const found = await model.estimateFaces(picture(tf, 60, 90), false, true);
+        const found = await model.estimateFaces(image, false, true);
         check(found.length > 1, `${found.length} faces`);
-        const tensors = await model.estimateFaces(picture(tf, 60, 90), true);
+        const tensors = await model.estimateFaces(image, true);
         const read = await Promise.all(
           tensors.flatMap((face: Any) => Object.values(face)).map((t: Any) => t.data()),
         );
@@ -45,11 +46,11 @@ export const DETECTORS: Readonly<Record<string, Case>> = {
           y_center: Math.floor(i / 64) / 46,
         })),
       }, async () => {
-        const model = await handpose.load();
+        const model = await handpose.load(), image = picture(tf, 60, 90);
         return async () => {
           // The second call begins with what the first found, and leaves nothing behind.
-          const first = await model.estimateHands(picture(tf, 60, 90));
-          const second = await model.estimateHands(picture(tf, 60, 90), true);
+          const first = await model.estimateHands(image);
+          const second = await model.estimateHands(image, true);
           check(first.length === 1 && second.length === 1, "no hand");
           model.pipeline.regionsOfInterest.length = 0;
           return numbers([first, second]);
@@ -92,15 +93,16 @@ export const DETECTORS: Readonly<Record<string, Case>> = {
       });
       // Poses are followed from picture to picture.
       let time = 0;
+      const [wide, high] = [picture(tf, 60, 90), picture(tf, 90, 60)];
       return async () => {
         const told: unknown[] = [], times = [time, time + 40];
         for (const at of times) {
-          told.push(await single.estimatePoses(picture(tf, 60, 90), {}, at));
+          told.push(await single.estimatePoses(wide, {}, at));
         }
         for (const at of times) {
-          told.push(await many.estimatePoses(picture(tf, 90, 60), {}, at));
+          told.push(await many.estimatePoses(high, {}, at));
         }
-        const [body] = await blaze.estimatePoses(picture(tf, 60, 90), {}, time);
+        const [body] = await blaze.estimatePoses(wide, {}, time);
         time += 80;
         const { segmentation, ...rest } = body;
         const mask = await (await segmentation.mask.toTensor()).data();
@@ -115,8 +117,9 @@ export const DETECTORS: Readonly<Record<string, Case>> = {
       const modelUrl = await imageGraph(tf, { maps: 2 }, { stride: 1 });
       const model = SupportedModels.MediaPipeSelfieSegmentation;
       const segmenter = await createSegmenter(model, { runtime: "tfjs", modelUrl });
+      const image = picture(tf, 60, 90);
       return async () => {
-        const people = await segmenter.segmentPeople(picture(tf, 60, 90));
+        const people = await segmenter.segmentPeople(image);
         const mask = await people[0].mask.toTensor();
         // Its masks for drawing are images, which pages have.
         check(people.length === 1 && typeof toBinaryMask === "function", "nobody");
@@ -132,8 +135,9 @@ export const DETECTORS: Readonly<Record<string, Case>> = {
         segmentationModelUrl: await imageGraph(tf, { maps: 2 }, { stride: 1 }),
         depthModelUrl: await imageGraph(tf, { depth: 1 }, { stride: 4 }),
       });
+      const image = picture(tf, 60, 90);
       return async () => {
-        const depth = await estimator.estimateDepth(picture(tf, 60, 90), {
+        const depth = await estimator.estimateDepth(image, {
           minDepth: 0,
           maxDepth: 1,
         });
@@ -147,8 +151,9 @@ export const DETECTORS: Readonly<Record<string, Case>> = {
     async open(deeplab, tf) {
       const modelUrl = await imageGraph(tf, { maps: 21 }, { dtype: "DT_INT32", largest: true });
       const model = await deeplab.load({ base: "pascal", quantizationBytes: 2, modelUrl });
+      const image = picture(tf, 60, 90);
       return async () => {
-        const { legend, height, width, segmentationMap } = await model.segment(picture(tf, 60, 90));
+        const { legend, height, width, segmentationMap } = await model.segment(image);
         return [height, width, ...numbers(legend), mean(segmentationMap)];
       };
     },

@@ -14,9 +14,10 @@ export const IMAGE_MODELS: Readonly<Record<string, Case>> = {
       const logits = "MobilenetV2/Logits/output";
       const modelUrl = await imageGraph(tf, { [logits]: 1001 }, { mean: true });
       const model = await mobilenet.load({ version: 2, alpha: 1, modelUrl });
+      const [image, high] = [picture(tf, 96), picture(tf, 96, 64)];
       return async () => {
-        const found = await model.classify(picture(tf, 96), 4);
-        return [...numbers(found), ...await model.infer(picture(tf, 96, 64)).data()];
+        const found = await model.classify(image, 4);
+        return [...numbers(found), ...await model.infer(high).data()];
       };
     },
   },
@@ -33,9 +34,10 @@ export const IMAGE_MODELS: Readonly<Record<string, Case>> = {
         multiplier: 0.5,
         modelUrl,
       });
+      const image = picture(tf, 120, 150);
       return async () => {
-        const one = await net.estimateSinglePose(picture(tf, 120, 150));
-        const many = await net.estimateMultiplePoses(picture(tf, 120, 150), {
+        const one = await net.estimateSinglePose(image);
+        const many = await net.estimateMultiplePoses(image, {
           maxDetections: 3,
           scoreThreshold: 0.1,
         });
@@ -68,9 +70,10 @@ export const IMAGE_MODELS: Readonly<Record<string, Case>> = {
       const options = { internalResolution: 1, segmentationThreshold: 0.5 };
       const count = (data: ArrayLike<number>) =>
         [...Array.from(data)].reduce((a, b) => a + b, 0) / data.length;
+      const image = picture(tf, 60, 90);
       return async () => {
-        const found = await net.segmentPerson(picture(tf, 60, 90), options);
-        const parted = await net.segmentPersonParts(picture(tf, 60, 90), options);
+        const found = await net.segmentPerson(image, options);
+        const parted = await net.segmentPersonParts(image, options);
         return [count(found.data), count(parted.data), ...numbers(found.allPoses)];
       };
     },
@@ -108,11 +111,9 @@ export const IMAGE_MODELS: Readonly<Record<string, Case>> = {
         wordLabels: ["_background_noise_", "down", "left", "right", "up"],
       });
       await recognizer.ensureModelLoaded();
+      const sounds = tf.tensor(random(9, 2 * 43 * 232, 4), [2, 43, 232, 1]);
       return async () => {
-        const heard = await recognizer.recognize(
-          tf.tensor(random(9, 2 * 43 * 232, 4), [2, 43, 232, 1]),
-          { includeEmbedding: true },
-        );
+        const heard = await recognizer.recognize(sounds, { includeEmbedding: true });
         const { scores, embedding } = heard;
         return [...numbers(scores), ...await embedding.data()];
       };
@@ -133,8 +134,8 @@ export const IMAGE_MODELS: Readonly<Record<string, Case>> = {
         const path = `http://127.0.0.1:${server.addr.port}/models/x2/model.json`;
         const upscaler = new Upscaler({ model: { ...x2, path } });
         await upscaler.getModel();
+        const image = picture(tf, 24, 16).toFloat().expandDims(0);
         return async () => {
-          const image = picture(tf, 24, 16).toFloat().expandDims(0);
           const wide = await upscaler.execute(image, { output: "tensor" });
           const parts = await upscaler.execute(image, {
             output: "tensor",

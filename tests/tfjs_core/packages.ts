@@ -99,8 +99,9 @@ export const PACKAGES: Readonly<Record<string, Case>> = {
         places: { shape: [1, 20, 1, 4], scale: 0.005, bias: 0.5 },
       }, { dtype: "DT_INT32" });
       const model = await coco.load({ modelUrl: tf.io.fromMemory(artifacts) });
+      const picture = image(tf, 40);
       return async () => {
-        const found = await model.detect(image(tf, 40), 10, 0.3);
+        const found = await model.detect(picture, 10, 0.3);
         return [found.length, ...numbers(found)];
       };
     },
@@ -113,8 +114,9 @@ export const PACKAGES: Readonly<Record<string, Case>> = {
         new URL("mobilenet_v2.js", folder).href
       );
       const model = await nsfw.load("MobileNetV2", { modelDefinitions: [MobileNetV2Model] });
+      const picture = image(tf, 64);
       return async () => {
-        const found = await model.classify(image(tf, 64), 5);
+        const found = await model.classify(picture, 5);
         return found.map(({ probability }: Any) => probability);
       };
     },
@@ -167,7 +169,8 @@ export const PACKAGES: Readonly<Record<string, Case>> = {
         const bytes = await read(folder, `model/${file}.bin`);
         const net = faces.nets[name];
         net.loadFromWeightMap(tf.io.decodeWeights(bytes.buffer, weights));
-        return async () => numbers(await tell(net, image(tf, 150)));
+        const picture = image(tf, 150);
+        return async () => numbers(await tell(net, picture));
       },
     }]),
   ),
