@@ -2,6 +2,7 @@
 
 import * as tf from "@weft/weft";
 import { assertEquals, assertThrows } from "@std/assert";
+import { plain } from "../composites/values.ts";
 import { testOnDevices } from "../devices.ts";
 import RECORDED from "./fixtures/numpy.json" with { type: "json" };
 import { type Recorded, type Row, testTable } from "./harness.ts";
@@ -83,6 +84,33 @@ testTable("numpy", RECORDED as unknown as Record<string, Recorded>, {
   "kron ranks": (a, b) => np.kron(a, b),
   "kron whole": (a, b) => np.kron(a, b),
 }, "JAX");
+
+testOnDevices(
+  "quantiles of nothing are NaN, or nothing, whether extents are known or not",
+  async () => {
+    using _s = tf.scope();
+    const shapes = [[0], [2, 0], [0, 2], [2, 0, 0], [2, 3]];
+    for (const fn of ["quantile", "nanquantile"] as const) {
+      for (const shape of shapes) {
+        for (const q of [0.3, [0.1, 0.9], [[0.1], [0.9]]]) {
+          const sloped = (x: tf.Tensor): tf.Tensor[] => {
+            using tape = new tf.GradientTape();
+            tape.watch(x);
+            const y = np[fn](x, q, { axis: -1, keepDims: true });
+            return [y, tape.gradient(tf.sum(y), x)!];
+          };
+          const open = tf.function(sloped, {
+            inputSignature: [tf.TensorSpec(shape.map(() => null), "float32")],
+          });
+          const x = tf.ones(shape), wanted = sloped(x);
+          assertEquals(await plain(open(x)), await plain(wanted), `${fn} of [${shape}] at ${q}`);
+          const isNone = shape.includes(0);
+          assertEquals((await wanted[0].data() as Float32Array).every(isNaN), isNone);
+        }
+      }
+    }
+  },
+);
 
 testOnDevices("numpy's functions of nothing and of infinities are those of NumPy", async () => {
   using _s = tf.scope();

@@ -10,6 +10,7 @@ import { cast } from "../array/cast.ts";
 import { gather } from "../array/gather.ts";
 import { concat } from "../array/join.ts";
 import { transpose } from "../array/move.ts";
+import { pad } from "../array/pad.ts";
 import { diagPart } from "../array/ranges.ts";
 import { slice } from "../array/slice.ts";
 import { expandDims, reshape, shape } from "../array/view.ts";
@@ -115,7 +116,7 @@ export function quantiles(x: TensorLike, q: TensorLike, order: Order): Tensor {
   const given = realInput(q, "q", fn), ranks = given.staticShape?.length;
   const isVector = ranks !== 0 || skips;
   const parts = isVector && ranks !== 1 ? reshape(given, [-1]) : given;
-  const rows = axis === undefined ? reshape(input, [-1]) : lastAxis(input, at);
+  const rows = filled(axis === undefined ? reshape(input, [-1]) : lastAxis(input, at));
   const found = (skips ? numbersAt : elementsAt)(rows, div(parts, whole), method);
   const isOdd = (skips ? all : any)(isNaN(rows), -1, isVector), taken = where(isOdd, NaN, found);
   const moved = isVector ? firstAxis(taken) : taken, before = isVector ? 1 : 0;
@@ -127,6 +128,14 @@ export function quantiles(x: TensorLike, q: TensorLike, order: Order): Tensor {
   return isConcrete(extents)
     ? reshape(kept, extents)
     : reshape(kept, concat([shape(given), slice(shape(kept), [1])]));
+}
+
+/** Gives rows of nothing one NaN where their length is not known. */
+function filled(rows: Tensor): Tensor {
+  if (rows.staticShape!.at(-1) !== null) return rows;
+  const more = cast(equal(gather(shape(rows), rank(rows) - 1), 0), "int32");
+  const lead = Array.from({ length: 2 * rank(rows) - 1 }, () => 0);
+  return pad(rows, reshape(concat([lead, reshape(more, [1])], 0), [-1, 2]), NaN);
 }
 
 /** Finds the elements at parts of the order of each row. */
