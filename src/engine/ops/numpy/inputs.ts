@@ -25,7 +25,12 @@ export function axisOf(
   axis: number,
   { arg, fn }: { readonly arg: string; readonly fn: string },
 ): { readonly dims: readonly (number | null)[]; readonly at: number } {
-  const dims = x.staticShape;
-  if (dims === null) throw new ValueError(`Cannot apply ${fn}: the rank of ${arg} must be known`);
+  const dims = dimsOf(x, fn, arg);
   return { dims, at: normalizeAxis(axis, dims.length) };
+}
+
+/** Returns the dimensions of an argument. Throws `ValueError` where the rank is unknown. */
+export function dimsOf(x: Tensor, fn: string, arg = "x"): readonly (number | null)[] {
+  if (x.staticShape !== null) return x.staticShape;
+  throw new ValueError(`Cannot apply ${fn}: the rank of ${arg} must be known`);
 }

@@ -20,13 +20,7 @@ import { asTensor, toInput } from "../input.ts";
 import { add, mul, toNumberInput } from "../pointwise/arithmetic.ts";
 import { greaterEqual, less, lessEqual } from "../pointwise/compare.ts";
 import { where } from "../pointwise/select.ts";
-import { axisOf } from "./inputs.ts";
-
-function dimsOf(x: Tensor, fn: string): readonly (number | null)[] {
-  const dims = x.staticShape;
-  if (dims !== null) return dims;
-  throw new ValueError(`Cannot apply ${fn}: the rank of x must be known`);
-}
+import { axisOf, dimsOf } from "./inputs.ts";
 
 /**
  * `x` with axes moved to other places; the others keep their order. Follows `numpy.moveaxis`, in TensorFlow `tf.experimental.numpy.moveaxis`. Throws `ValueError` for axes out of range or

@@ -92,3 +92,48 @@ export {
   type QuantileMethod,
   type QuantileOptions,
 } from "./statistics.ts";
+export {
+  append,
+  arraySplit,
+  atleast1d,
+  atleast2d,
+  atleast3d,
+  columnStack,
+  dsplit,
+  dstack,
+  fliplr,
+  flipud,
+  hsplit,
+  hstack,
+  vsplit,
+  vstack,
+} from "./joins.ts";
+export {
+  arrayEqual,
+  divmod,
+  lexsort,
+  piecewise,
+  ravelMultiIndex,
+  select,
+  unravelIndex,
+} from "./places.ts";
+export { polyder, polyfit, type PolyfitOptions, polyint, roots } from "./polynomials.ts";
+export {
+  cbrt,
+  copysign,
+  fix,
+  floatPower,
+  isneginf,
+  isposinf,
+  logaddexp2,
+  signbit,
+} from "./signs.ts";
+export {
+  diagflat,
+  geomspace,
+  type GeomspaceOptions,
+  ix,
+  logspace,
+  type LogspaceOptions,
+  tri,
+} from "./spaces.ts";
