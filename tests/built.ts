@@ -1,6 +1,7 @@
 /**
  * Builds that take seconds, such as the package: made once for all files of tests of a run, in the folder that
- * tools/test.ts names by `WEFT_TEST_BUILT`, and for a single file where there is none.
+ * tools/test.ts names by `WEFT_TEST_BUILT`, and for a single file where there is none. `WEFT_TEST_PACKAGE` names a folder that
+ * `deno task build` has just written, as CI does before its tests.
  */
 
 import { buildPackage, type PackageOptions } from "../tools/build.ts";
@@ -19,8 +20,14 @@ export async function putPackage(
   folder: string,
   { types = true }: PackageOptions = {},
 ): Promise<void> {
+  copyFolder(await builtPackage({ types }), folder);
+}
+
+/** Returns a folder with the package, which must stay as it is: see {@linkcode putPackage}. */
+export async function builtPackage({ types = true }: PackageOptions = {}): Promise<string> {
   const options = { types: types || shared !== undefined };
-  copyFolder(await builtOnce("package", (path) => buildPackage(path, options)), folder);
+  const given = Deno.env.get("WEFT_TEST_PACKAGE");
+  return given ?? await builtOnce("package", (path) => buildPackage(path, options));
 }
 
 /** Returns a folder of this run, which the first caller fills and the others wait for. Its files must stay as they are. */

@@ -11,7 +11,7 @@ import {
   type SharedWeights,
 } from "../src/engine/kernels/matmul/shared_ranking.ts";
 import { sharedCost, sharedSplits } from "../src/engine/kernels/matmul/tiles.ts";
-import { some } from "./effort.ts";
+import { effort, some } from "./effort.ts";
 import { testOnGpu } from "./ops/force_variant.ts";
 
 async function withFile(fn: (path: string) => Promise<void>): Promise<void> {
@@ -144,7 +144,16 @@ testOnGpu("the bundle of `deno task gpu` measures something in every part", asyn
     assertEquals(await bundle(file), 0);
     const parts = some(["adapter", "limits", "check", "sweep", "rows", "steps"], 3);
     const { code } = await new Deno.Command(Deno.execPath(), {
-      args: ["run", "-A", "--no-check", file, "--small", "--alone", "--minutes", "0.5"]
+      args: [
+        "run",
+        "-A",
+        "--no-check",
+        file,
+        "--small",
+        "--alone",
+        "--minutes",
+        String(effort(0.3, 0.5)),
+      ]
         .concat("--parts", parts.join(","), "--out", path),
       stdout: "null",
     }).output();

@@ -1,6 +1,6 @@
 /** The package's declarations in the oldest TypeScript that knows them and in the newest, with its libraries checked: no `skipLibCheck`. */
 
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import oldest from "npm:typescript@5.7.3";
 import { capture } from "../tools/command.ts";
 import { readConfig } from "../tools/files.ts";
@@ -28,10 +28,13 @@ createHandler({});
 `;
 }
 
-/** Modules and files that `require`, as Node tells them apart; and Node10, the default of CommonJS, which knows no exports of packages. */
+/**
+ * Modules and files that `require`, as Node tells them apart; and Node10, the default of CommonJS, which knows no exports of packages. There the
+ * declarations are the same files, which are checked once.
+ */
 const SETTINGS = [
-  ["Node16", "Node16", ["consumer.mts", "consumer.cts"]],
-  ["CommonJS", "Node10", ["consumer.cts"]],
+  ["Node16", "Node16", ["consumer.mts", "consumer.cts"], { skipLibCheck: false }],
+  ["CommonJS", "Node10", ["consumer.cts"], { skipLibCheck: true }],
 ] as const;
 
 const home = await Deno.realPath(await Deno.makeTempDir({ prefix: "weft_types_" }));
@@ -48,7 +51,8 @@ Deno.test.beforeAll(async () => {
 Deno.test.afterAll(() => Deno.remove(home, { recursive: true }));
 
 Deno.test("TypeScript 5.7 knows the types of all entries, without skipLibCheck and without types of WebGPU", () => {
-  for (const [module, resolution, files] of SETTINGS) {
+  const checked = new Set<string>();
+  for (const [module, resolution, files, { skipLibCheck }] of SETTINGS) {
     const program = oldest.createProgram(files.map((file) => `${home}/${file}`), {
       module: oldest.ModuleKind[module],
       moduleResolution: oldest.ModuleResolutionKind[resolution],
@@ -56,6 +60,7 @@ Deno.test("TypeScript 5.7 knows the types of all entries, without skipLibCheck a
       strict: true,
       noEmit: true,
       types: [],
+      skipLibCheck,
     });
     const found = oldest.getPreEmitDiagnostics(program).map(({ file, messageText }) =>
       `${file?.fileName.slice(home.length)}: ${
@@ -63,6 +68,11 @@ Deno.test("TypeScript 5.7 knows the types of all entries, without skipLibCheck a
       }`
     );
     assertEquals(found, [], resolution);
+    const declared = program.getSourceFiles().map(({ fileName }) => fileName)
+      .filter((name) => name.includes("/node_modules/"));
+    assert(declared.length > 100, `${declared.length} files of declarations`);
+    if (skipLibCheck) assertEquals(declared.filter((name) => !checked.has(name)), []);
+    else for (const name of declared) checked.add(name);
   }
 });
 
@@ -71,7 +81,14 @@ Deno.test("TypeScript 7 knows them in modules and in files that require", async 
   await Deno.writeTextFile(
     `${home}/tsconfig.json`,
     JSON.stringify({
-      compilerOptions: { module, target: "ESNext", strict: true, noEmit: true, types: [] },
+      compilerOptions: {
+        module,
+        target: "ESNext",
+        strict: true,
+        exactOptionalPropertyTypes: true,
+        noEmit: true,
+        types: [],
+      },
       files,
     }),
   );

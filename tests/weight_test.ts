@@ -8,6 +8,7 @@ import { list, read } from "../tools/files.ts";
 import { installPackage, PAGES, weigh, type Weight } from "../tools/package/weigh.ts";
 import { putPackage } from "./built.ts";
 import { HAS_WEBGPU } from "./devices.ts";
+import { packedBytes } from "./packed.ts";
 
 /** Limits of a page: KiB, compressed, at its start and in all, and the files loaded later. */
 interface Limits {
@@ -62,7 +63,7 @@ for (const [name, { first, whole, loads }] of Object.entries(PAGE)) {
     ignore: onGpu && !HAS_WEBGPU,
     async fn() {
       const { program, writes } = PAGES[name];
-      const page = await weigh(program + (onGpu ? "\nDeno.exit(0);" : ""), home);
+      const page = await weigh(program + (onGpu ? "\nDeno.exit(0);" : ""), home, packedBytes);
       assertEquals(await runPage(page), { wrote: writes, loaded: loads });
       const all = page.whole(page.later.keys().filter((f) => loads.includes(f.split("-")[0])));
       assert(page.first() <= first * 1024, `${page.first()} bytes at the beginning`);

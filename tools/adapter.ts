@@ -29,23 +29,28 @@ const SWIFTSHADER = ["chromium", "chromium-browser", "google-chrome"].flatMap((n
 );
 
 /**
- * Makes SwiftShader the adapter of this process' children: it has the least limits that WebGPU allows and no f16, by which kernels are seen
+ * The environment in which SwiftShader is the adapter: it has the least limits that WebGPU allows and no f16, by which kernels are seen
  * that other adapters forgive. Throws where Chromium has not brought it.
  */
-export function chooseSwiftShader(): void {
+export function swiftShader(): Readonly<Record<string, string>> {
   const manifest = SWIFTSHADER.find((file) => exists(file));
   if (manifest === undefined) {
     throw new Error(
       `Cannot find SwiftShader, which comes with Chromium: looked for ${SWIFTSHADER.join(", ")}`,
     );
   }
-  Deno.env.set("VK_ICD_FILENAMES", manifest);
+  return { VK_ICD_FILENAMES: manifest };
 }
 
-/** The adapter that a program started now would get, or null where there is none. */
-export async function findAdapter(): Promise<AdapterFacts | null> {
+/** The adapter that a program started now, with more in its environment, would get, or null where there is none. */
+export async function findAdapter(
+  env: Readonly<Record<string, string>> = {},
+): Promise<AdapterFacts | null> {
   const args = ["run", "-A", "--no-config", import.meta.url];
-  const { code, stdout } = await capture(Deno.execPath(), args, { timeoutMs: PROBE_TIMEOUT_MS });
+  const { code, stdout } = await capture(Deno.execPath(), args, {
+    timeoutMs: PROBE_TIMEOUT_MS,
+    env,
+  });
   // Drivers may write to standard output as well; ours is the last line.
   const line = stdout.trim().split("\n").at(-1);
   return code === 0 && line ? JSON.parse(line) : null;
@@ -55,14 +60,16 @@ export async function findAdapter(): Promise<AdapterFacts | null> {
  * Like {@linkcode findAdapter}, and where there is no adapter tries to install a software one.
  *
  * @param say Receives what is being done, a line at a time.
+ * @param env More of the environment of what asks.
  */
 export async function findOrInstallAdapter(
   say: (line: string) => void,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<AdapterFacts | null> {
-  const adapter = await findAdapter();
+  const adapter = await findAdapter(env);
   if (adapter !== null) return adapter;
   say("WebGPU: no adapter found");
-  return await installVulkanDriver(say) ? await findAdapter() : null;
+  return await installVulkanDriver(say) ? await findAdapter(env) : null;
 }
 
 /** One line for people. */

@@ -16,14 +16,14 @@
  * @module
  */
 
-import { chooseSwiftShader, describeAdapter, findOrInstallAdapter } from "./adapter.ts";
+import { describeAdapter, findOrInstallAdapter, swiftShader } from "./adapter.ts";
 import { runTask } from "./dev/help.ts";
 import { prepareWebGpu } from "./environment.ts";
 import { enterRoot, exists, list } from "./files.ts";
 import { chooseImports } from "./jsr.ts";
 import { testsOfDay } from "./structure/test_days.ts";
 import { writeTestGroups } from "./structure/test_groups.ts";
-import { type SkippedTest, TestOutput } from "./test_output.ts";
+import { type Sink, type SkippedTest, TestOutput, writeAll } from "./test_output.ts";
 
 /** Marks the tests that need a WebGPU adapter, at the end of their names. */
 const WEBGPU_MARK = "[webgpu]";
@@ -54,6 +54,18 @@ interface Run {
   readonly onSwiftShader: boolean;
   /** Number of the day by which tests take turns, null where the arguments name the files: these run whole. */
   readonly day: number | null;
+  /** Files that run at a time. */
+  readonly jobs: number;
+}
+
+/** Where a run builds and prints. */
+interface Surroundings {
+  /** The folder of what several tests build. */
+  readonly built: string;
+  /** Receives what the tests print. */
+  readonly sink: Sink;
+  /** Receives a line about the run. */
+  readonly say: (line: string) => void;
 }
 
 async function main(given: string[]): Promise<number> {
@@ -61,13 +73,36 @@ async function main(given: string[]): Promise<number> {
   prepareWebGpu();
   const built = await Deno.makeTempDir({ prefix: "weft-built-" });
   let code = 0;
-  for (const run of runsOf(given)) code = await runTests(run, built) || code;
+  for (const [first, ...others] of runsOf(given)) {
+    const ended = await Promise.allSettled([
+      runTests(first, { built, sink: Deno.stdout, say: console.log }),
+      ...others.map((run) => runAside(run, built)),
+    ]);
+    for (const run of ended) {
+      if (run.status === "rejected") throw run.reason;
+      code = run.value || code;
+    }
+  }
   await Deno.remove(built, { recursive: true });
   return code;
 }
 
-/** The runs that the arguments ask for. */
-function runsOf(given: readonly string[]): Run[] {
+/** Runs tests beside others: what they print comes when they end. */
+async function runAside(run: Run, built: string): Promise<number> {
+  const printed: Uint8Array[] = [], encoder = new TextEncoder();
+  try {
+    return await runTests(run, {
+      built,
+      sink: { write: (bytes) => Promise.resolve(printed.push(bytes.slice()) && bytes.length) },
+      say: (line) => void printed.push(encoder.encode(`${line}\n`)),
+    });
+  } finally {
+    for (const bytes of printed) await writeAll(Deno.stdout, bytes);
+  }
+}
+
+/** The runs that the arguments ask for, those of one list beside each other. */
+function runsOf(given: readonly string[]): Run[][] {
   const args = given.filter((arg) => !OWN_FLAGS.includes(arg));
   const tests = namesFiles(args) ? null : list("tests", "_test.ts");
   const run: Run = {
@@ -77,15 +112,19 @@ function runsOf(given: readonly string[]): Run[] {
     isSerial: given.includes("--serial"),
     onSwiftShader: given.includes("--swiftshader"),
     day: tests === null ? null : today(),
+    jobs: Number(Deno.env.get("DENO_JOBS")) ||
+      Math.min(MOST_JOBS, navigator.hardwareConcurrency + MORE_JOBS),
   };
-  if (!given.includes("--day")) return [run];
+  if (!given.includes("--day")) return [[run]];
   if (run.day === null) throw new Error("--day runs the files of the day: name no files");
-  const day = testsOfDay(run.day);
-  // SwiftShader comes last: a process keeps the adapter that it once chose.
+  const day = testsOfDay(run.day), fewer = Math.max(1, run.jobs >> 1);
+  // The two shorter runs end with a file that takes long: beside each other they leave no processor idle.
   return [
-    { ...run, tests: day.usual, args: [...args, `--filter=${day.filter}`] },
-    { ...run, tests: day.thorough, isThorough: true },
-    { ...run, tests: day.swiftshader, onSwiftShader: true },
+    [{ ...run, tests: day.usual, args: [...args, `--filter=${day.filter}`] }],
+    [
+      { ...run, tests: day.thorough, isThorough: true, jobs: Math.max(1, run.jobs - fewer) },
+      { ...run, tests: day.swiftshader, onSwiftShader: true, jobs: fewer },
+    ],
   ];
 }
 
@@ -98,36 +137,38 @@ function today(): number {
   return Number(day);
 }
 
-/** Runs tests; what several of them build stands in the folder `built`. */
+/** Runs tests. */
 async function runTests(
-  { args, tests, isThorough, isSerial, onSwiftShader, day }: Run,
-  built: string,
+  { args, tests, isThorough, isSerial, onSwiftShader, day, jobs }: Run,
+  { built, sink, say }: Surroundings,
 ): Promise<number> {
-  if (onSwiftShader) chooseSwiftShader();
+  const driver = onSwiftShader ? swiftShader() : {};
   // Each asks a process of its own.
   const [adapter, imports] = await Promise.all([
-    findOrInstallAdapter(console.log),
+    findOrInstallAdapter(say, driver),
     chooseImports(),
   ]);
-  console.log(`WebGPU: ${adapter ? describeAdapter(adapter) : "no adapter"}`);
-  console.log(`Imports: ${imports.description}`);
-  if (day !== null) console.log(`Turns: those of WEFT_TEST_DAY=${day}`);
+  say(`WebGPU: ${adapter ? describeAdapter(adapter) : "no adapter"}`);
+  say(`Imports: ${imports.description}`);
+  if (day !== null) say(`Turns: those of WEFT_TEST_DAY=${day}`);
 
+  // Runs beside each other have groups of the same names.
+  const folder = await Deno.makeTempDir({ dir: built, prefix: "groups-" });
   const command = new Deno.Command(Deno.execPath(), {
     args: [
       ...TEST_FLAGS,
       ...isSerial ? [] : ["--parallel"],
       ...imports.args,
       ...args,
-      ...tests === null ? [] : await writeTestGroups(tests, built, isThorough ? 2 : undefined),
+      ...tests === null ? [] : await writeTestGroups(tests, folder, isThorough ? 4 : undefined),
     ],
     env: {
       WEFT_TEST_BUILT: built,
       WEFT_TEST_WEBGPU: adapter ? "1" : "0",
       ...(isThorough ? { WEFT_TEST_EFFORT: "thorough" } : {}),
       ...(day === null ? {} : { WEFT_TEST_DAY: String(day) }),
-      DENO_JOBS: Deno.env.get("DENO_JOBS") ??
-        String(Math.min(MOST_JOBS, navigator.hardwareConcurrency + MORE_JOBS)),
+      DENO_JOBS: String(jobs),
+      ...driver,
       // Each pass over a graph is checked.
       WEFT_DEBUG: "verify",
       // Mesa's software adapter compiles kernels of tests for longer than they run: without LLVM's passes they take 30 % less.
@@ -138,19 +179,19 @@ async function runTests(
   });
   const child = command.spawn();
   const output = new TestOutput();
-  await output.tee(child.stdout, Deno.stdout);
+  await output.tee(child.stdout, sink);
   const { code, signal } = await child.status;
 
-  reportSkipped(output.skipped, adapter !== null);
+  reportSkipped(output.skipped, { hasAdapter: adapter !== null, say });
   const counts = output.counts ?? { passed: 0, failed: 0, skipped: 0 };
   if (code !== 0 && counts.failed === 0) {
     const end = signal === null ? `with status ${code}` : `by ${signal}`;
-    console.log(`The test process ended ${end} although no test failed: counted as one failure`);
+    say(`The test process ended ${end} although no test failed: counted as one failure`);
     counts.failed = 1;
   }
   const isMissing = adapter === null && Deno.env.get("WEFT_REQUIRE_WEBGPU") === "1";
-  if (isMissing) console.log("WEFT_REQUIRE_WEBGPU is set and there is no WebGPU adapter");
-  console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
+  if (isMissing) say("WEFT_REQUIRE_WEBGPU is set and there is no WebGPU adapter");
+  say(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
   return code !== 0 ? code : isMissing ? 1 : 0;
 }
 
@@ -163,14 +204,17 @@ function namesFiles(args: readonly string[]): boolean {
 }
 
 /** Lists the tests that did not run: first those that want an adapter, then the others. */
-function reportSkipped(skipped: readonly SkippedTest[], hasAdapter: boolean): void {
+function reportSkipped(
+  skipped: readonly SkippedTest[],
+  { hasAdapter, say }: Pick<Surroundings, "say"> & { readonly hasAdapter: boolean },
+): void {
   const webgpu = skipped.filter(({ name }) => name.endsWith(WEBGPU_MARK));
   const other = skipped.filter(({ name }) => !name.endsWith(WEBGPU_MARK));
   const reason = hasAdapter ? "not possible on this adapter" : "no WebGPU adapter";
   for (const [title, tests] of [[reason, webgpu], ["other reasons", other]] as const) {
     if (tests.length === 0) continue;
-    console.log(`Skipped (${title}): ${tests.length}`);
-    for (const { file, name } of tests) console.log(`  ${file}: ${name}`);
+    say(`Skipped (${title}): ${tests.length}`);
+    for (const { file, name } of tests) say(`  ${file}: ${name}`);
   }
 }
 

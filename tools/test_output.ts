@@ -68,6 +68,7 @@ export class TestOutput {
   }
 }
 
-async function writeAll(sink: Sink, bytes: Uint8Array): Promise<void> {
+/** Writes all of the bytes. */
+export async function writeAll(sink: Sink, bytes: Uint8Array): Promise<void> {
   for (let done = 0; done < bytes.length;) done += await sink.write(bytes.subarray(done));
 }

@@ -2,7 +2,7 @@
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { findChromium, type PageFile, runPage } from "../../tools/browser.ts";
-import { putPackage } from "../built.ts";
+import { builtPackage } from "../built.ts";
 
 const PROGRAM = `
 import * as tf from "/weft/mod.js";
@@ -53,15 +53,10 @@ Deno.test({
   async fn() {
     const files = new Map<string, PageFile>();
     const script = (body: string): PageFile => ({ type: "text/javascript", body });
-    const folder = await Deno.makeTempDir({ prefix: "weft-capture-" });
-    try {
-      await putPackage(folder, { types: false });
-      for await (const { name } of Deno.readDir(folder)) {
-        if (!name.endsWith(".js")) continue;
-        files.set(`/weft/${name}`, script(await Deno.readTextFile(`${folder}/${name}`)));
-      }
-    } finally {
-      await Deno.remove(folder, { recursive: true });
+    const folder = await builtPackage({ types: false });
+    for await (const { name } of Deno.readDir(folder)) {
+      if (!name.endsWith(".js")) continue;
+      files.set(`/weft/${name}`, script(await Deno.readTextFile(`${folder}/${name}`)));
     }
     files.set("/main.js", script(PROGRAM));
     const body = `<!doctype html><body><script type="module" src="/main.js"></script>`;

@@ -1,5 +1,5 @@
 /** Models of ONNX within everything that takes functions: the same numbers, and the same gradients, as by themselves. */
-import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows, fail } from "@std/assert";
 import * as tf from "@weft/weft";
 import { loadOnnx, lora, type OnnxModel } from "@weft/weft/onnx";
 import { testOnDevices } from "../devices.ts";
@@ -185,7 +185,9 @@ const near = async (got: tf.Tensor, want: tf.Tensor, by: number, what: string): 
   assertEquals(got.shape, want.shape, what);
   const a = await got.data() as Float32Array, b = await want.data() as Float32Array;
   const most = Math.max(1, ...b.map(Math.abs));
-  a.forEach((v, i) => assert(Math.abs(v - b[i]) <= by * most, `${what}: ${a} ≠ ${b}`));
+  a.forEach((v, i) => {
+    if (!(Math.abs(v - b[i]) <= by * most)) fail(`${what}: ${a} ≠ ${b}`);
+  });
 };
 
 for (const name of NAMES) {

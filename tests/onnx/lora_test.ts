@@ -1,5 +1,5 @@
 /** lora() adapts weights of every form: it begins with what was, trains its factors alone, merges and is saved. */
-import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows, fail } from "@std/assert";
 import * as tf from "@weft/weft";
 import { loadOnnx, lora, type OnnxModel } from "@weft/weft/onnx";
 import { testOnDevices } from "../devices.ts";
@@ -171,7 +171,9 @@ const array = async (y: unknown): Promise<number[]> =>
 const near = (got: number[], want: number[], by: number, what: string): void => {
   assertEquals(got.length, want.length, what);
   const most = Math.max(1, ...want.map(Math.abs));
-  got.forEach((v, i) => assert(Math.abs(v - want[i]) <= by * most, `${what}: ${got} ≠ ${want}`));
+  got.forEach((v, i) => {
+    if (!(Math.abs(v - want[i]) <= by * most)) fail(`${what}: ${got} ≠ ${want}`);
+  });
 };
 
 for (const [name, { graph, input, targets, merges = true, shapes }] of Object.entries(CASES)) {

@@ -65,8 +65,20 @@ const MAX_PARAMS = 64;
 /** Alignment of bound parts, in bytes; buffers have room up to there. */
 const ALIGN = 256;
 
-/** Every problem that the samples pose to a GPU. */
-function* problems(): Generator<{ def: OpDef; problem: Problem }> {
+/** A problem of an op. */
+interface Posed {
+  readonly def: OpDef;
+  readonly problem: Problem;
+}
+
+let posed: readonly Posed[] | undefined;
+
+/** Every problem that the samples pose to a GPU, drawn once for all tests. */
+function problems(): readonly Posed[] {
+  return posed ??= [...drawProblems()];
+}
+
+function* drawProblems(): Generator<Posed> {
   const dtypes = new Set<string>(GPU_DTYPES);
   for (const table of Object.values(FAMILIES)) {
     for (const [name, samples] of Object.entries(table)) {
@@ -99,6 +111,38 @@ function nameOf(ref: BufferRef): string {
     : `temporary ${ref.temp}`;
 }
 
+/** What the text of a kernel says of it. */
+interface Facts {
+  readonly asksForHalf: boolean;
+  /** Invocations along each axis of a workgroup. */
+  readonly workgroup: readonly number[];
+  readonly workgroupBytes: number;
+  /** A line that computes a value by branches. */
+  readonly branches: string | undefined;
+}
+
+const facts = new Map<string, Facts>();
+
+/** Reads a text once: the plans of one variant, under all limits, have the same few. */
+function factsOf(source: string): Facts {
+  let known = facts.get(source);
+  if (known === undefined) {
+    const [, x, y = "1", z = "1"] = /@workgroup_size\((\d+)(?:, (\d+))?(?:, (\d+))?\)/.exec(
+      source,
+    )!;
+    known = {
+      asksForHalf: /\bf16\b/.test(source),
+      workgroup: [+x, +y, +z],
+      workgroupBytes: workgroupBytes(source),
+      branches: source.split("\n").find((text) =>
+        /&&|\|\|/.test(text) && !/\b(if|for|while)\b/.test(text)
+      ),
+    };
+    facts.set(source, known);
+  }
+  return known;
+}
+
 /** Bytes of workgroup memory that a source declares. */
 function workgroupBytes(source: string): number {
   let bytes = 0;
@@ -123,9 +167,8 @@ function* excesses(
   if (buffers.length > profile.maxBuffers) yield `${buffers.length} buffers`;
   if (params.length > MAX_PARAMS) yield `${params.length} parameters`;
   if (grid.some((n) => n < 1 || n > profile.maxGrid)) yield `a grid of [${grid}]`;
-  const [, x, y = "1", z = "1"] = /@workgroup_size\((\d+)(?:, (\d+))?(?:, (\d+))?\)/.exec(source)!;
-  if (+x * +y * +z > profile.maxInvocations || +z > MAX_DEPTH) yield `workgroups of ${x}x${y}x${z}`;
-  const shared = workgroupBytes(source);
+  const { workgroup: [x, y, z], workgroupBytes: shared } = factsOf(source);
+  if (x * y * z > profile.maxInvocations || z > MAX_DEPTH) yield `workgroups of ${x}x${y}x${z}`;
   if (shared > profile.maxWorkgroupBytes) yield `${shared} bytes of workgroup memory`;
   for (const [k, ref] of buffers.entries()) {
     const all = bytesOf(ref, plan, problem), { offset = 0 } = ref;
@@ -150,7 +193,7 @@ Deno.test("no plan asks for more than the adapter it is made for has", () => {
       for (const variant of runnableVariants(gpuVariants(def), problem, profile)) {
         if (variant.fits && !variant.fits(problem, profile)) continue;
         const plan = variant.plan(problem, profile);
-        if (!profile.f16 && plan.dispatches.some((d) => /\bf16\b/.test(d.program.source))) {
+        if (!profile.f16 && plan.dispatches.some((d) => factsOf(d.program.source).asksForHalf)) {
           wrong.set(`${def.name} "${variant.name}" under ${limits}`, "asks for f16");
         }
         for (const dispatch of plan.dispatches) {
@@ -176,9 +219,7 @@ Deno.test("no value in a kernel is computed by branches", () => {
       for (const variant of gpuVariants(def)) {
         if (variant.fits && !variant.fits(problem, profile)) continue;
         for (const { program } of variant.plan(problem, profile).dispatches) {
-          const line = program.source.split("\n").find((text) =>
-            /&&|\|\|/.test(text) && !/\b(if|for|while)\b/.test(text)
-          );
+          const line = factsOf(program.source).branches;
           if (line !== undefined) wrong.set(`${def.name} "${variant.name}"`, line);
         }
       }

@@ -111,7 +111,7 @@ const COMPILES: Partial<Record<Mode, readonly ("forward" | "loss")[]>> = {
 const WARM_UP = 3;
 
 /** Number of further steps. A leak in every step shows at once, many steps show occasional ones. */
-const REPETITIONS = effort(5, 50);
+const REPETITIONS = effort(2, 50);
 
 const goldens: Record<string, Result> = JSON.parse(
   await Deno.readTextFile(new URL("goldens.json", import.meta.url)),

@@ -3,11 +3,11 @@
 /// <reference lib="dom" />
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { brotliCompressSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { PAGES as SITE_PAGES } from "../../examples/site/pages.ts";
 import { HEADERS, serveSite } from "../../tools/site.ts";
 import { effort, some } from "../effort.ts";
+import { packedBytes } from "../packed.ts";
 import { folder, home, runProgram, test, textOf, write } from "./served.ts";
 
 const PAGES = SITE_PAGES.map(({ name }) => name);
@@ -345,7 +345,7 @@ test("no page weighs more than one may on the GPU, compressed and without data [
     await begun(page, name);
     for (const path of loaded) {
       if (sizes.has(path)) continue;
-      sizes.set(path, brotliCompressSync(Deno.readFileSync(folder + path)).length);
+      sizes.set(path, packedBytes(Deno.readFileSync(folder + path)));
     }
     const weight = [...loaded].reduce((sum, path) => sum + sizes.get(path)!, 0);
     assert(loaded.size >= (READ.includes(name) ? 2 : 5), `${name}: ${loaded.size} files`);

@@ -135,10 +135,10 @@ const PURE: Readonly<Record<string, Case>> = {
     compile: () => ({ optimizer: "rmsprop", loss: tf.losses.meanSquaredError }),
   },
   "recurrent layers": {
-    input: [3, 5],
+    input: [2, 5],
     make: () =>
       sequential(
-        layers.masking({ inputShape: [3, 5] }),
+        layers.masking({ inputShape: [2, 5] }),
         layers.bidirectional({ layer: layers.gru({ units: 3, returnSequences: true }) }),
         layers.lstm({ units: 3 }),
       ),

@@ -75,8 +75,12 @@ export interface Weight {
   readonly modules: ReadonlyMap<string, number>;
 }
 
-/** Bundles a program of a page. `home` is a folder whose node_modules has the package. */
-export async function weigh(program: string, home: string): Promise<Weight> {
+/** Bundles a program of a page. `home` is a folder whose node_modules has the package, `packed` the number of bytes that a file has compressed. */
+export async function weigh(
+  program: string,
+  home: string,
+  packed: (bytes: Uint8Array) => number = (bytes) => brotliCompressSync(bytes).length,
+): Promise<Weight> {
   try {
     const { outputFiles, metafile: { outputs } } = await build({
       stdin: { contents: program, resolveDir: home, sourcefile: "page.js" },
@@ -95,8 +99,7 @@ export async function weigh(program: string, home: string): Promise<Weight> {
     const files = new Map(outputFiles.map(({ path, contents }) => [nameOf(path), contents]));
     const sizes = new Map<string, number>();
     const bytes = (path: string): number => {
-      const name = nameOf(path),
-        size = sizes.get(name) ?? brotliCompressSync(files.get(name)!).length;
+      const name = nameOf(path), size = sizes.get(name) ?? packed(files.get(name)!);
       sizes.set(name, size);
       return size;
     };

@@ -19,7 +19,7 @@ export const THOROUGH: readonly (readonly string[])[] = [
   ["tests/graph"],
   ["tests/passes", "tests/serve"],
   ["tests/examples", "tests/node"],
-  ["tests/site"],
+  ["tests/site", "tests/weight_test.ts", "tests/package_globals_test.ts"],
 ];
 
 /** Patterns of the names of tests, for `--filter`: those that end with "gpu]" have an even number of characters before that, or an odd one. */

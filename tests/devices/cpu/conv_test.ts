@@ -1,8 +1,7 @@
 /** Convolutions and their gradients in vector code, against the ops' own loops. */
 
-import { assert } from "@std/assert";
+import { assert, fail } from "@std/assert";
 import { NdArray } from "../../../src/engine/core/nd_array.ts";
-import type { Engine } from "../../../src/engine/devices/cpu/engine.ts";
 import { ENGINES, randomSource } from "./engines.ts";
 import { ints, op, runFast, runLoops } from "./kernel_runs.ts";
 
@@ -13,24 +12,25 @@ function make(shape: readonly number[]): NdArray {
   return x;
 }
 
+/** Compares what each engine computes with what the loops do, once for all of them: they take most of the time. */
 function compare(
-  engine: Engine,
   name: string,
   inputs: NdArray[],
   attrs: Record<string, unknown>,
   terms = 0,
 ): NdArray {
-  const got = runFast(engine, op(name), inputs, attrs)?.[0],
-    want = runLoops(op(name), inputs, attrs)[0];
-  const text = `${name} of ${inputs.map((x) => `[${x.shape}]`)} ${JSON.stringify(attrs)}`;
-  assert(got !== undefined, `no vector code for ${text}`);
-  for (let i = 0; i < want.size; i++) {
-    const [a, b] = [got.data[i] as number, want.data[i] as number];
-    assert(
+  const want = runLoops(op(name), inputs, attrs)[0];
+  for (const [engineName, engine] of ENGINES) {
+    const got = runFast(engine, op(name), inputs, attrs)?.[0];
+    const text = `${name} of ${inputs.map((x) => `[${x.shape}]`)} ${JSON.stringify(attrs)}`;
+    assert(got !== undefined, `no vector code for ${text}: ${engineName}`);
+    for (let i = 0; i < want.size; i++) {
+      const [a, b] = [got.data[i] as number, want.data[i] as number];
       // Each of many terms adds its rounding.
-      Math.abs(a - b) <= 1e-5 * (1 + Math.abs(b)) + 1e-9 * terms,
-      `${text}: element ${i} is ${a}, wanted ${b}`,
-    );
+      if (!(Math.abs(a - b) <= 1e-5 * (1 + Math.abs(b)) + 1e-9 * terms)) {
+        fail(`${text}: ${engineName}: element ${i} is ${a}, wanted ${b}`);
+      }
+    }
   }
   return want;
 }
@@ -108,50 +108,48 @@ const CASES: readonly Case[] = [
   { x: [2, 11, 12, 3], filter: [2, 2, 3, 7], attrs: attrs(4, "VALID") },
 ];
 
-for (const [name, engine] of ENGINES) {
-  Deno.test(`convolutions and their gradients agree with the loops: ${name}`, () => {
-    for (const { x: shape, filter: filterShape, attrs } of CASES) {
-      const x = make(shape), filter = make(filterShape);
-      const y = compare(engine, "Conv2D", [x, filter], attrs);
-      const dy = make(y.shape);
-      compare(engine, "Conv2DBackpropInput", [ints(...shape), filter, dy], attrs);
-      const places = dy.size / filterShape[3];
-      compare(engine, "Conv2DBackpropFilter", [x, ints(...filterShape), dy], attrs, places);
-    }
-  });
+Deno.test("convolutions and their gradients agree with the loops", () => {
+  for (const { x: shape, filter: filterShape, attrs } of CASES) {
+    const x = make(shape), filter = make(filterShape);
+    const y = compare("Conv2D", [x, filter], attrs);
+    const dy = make(y.shape);
+    compare("Conv2DBackpropInput", [ints(...shape), filter, dy], attrs);
+    const places = dy.size / filterShape[3];
+    compare("Conv2DBackpropFilter", [x, ints(...filterShape), dy], attrs, places);
+  }
+});
 
-  Deno.test(`convolutions of images without elements agree with the loops: ${name}`, () => {
-    for (const shape of [[0, 4, 5, 2], [2, 0, 5, 2], [2, 4, 0, 2], [2, 0, 0, 2], [2, 4, 5, 0]]) {
-      for (const [padding, size] of [["SAME", 3], ["SAME", 1], ["VALID", 1]] as const) {
-        const x = make(shape), filter = make([size, size, shape[3]!, 3]), all = attrs(1, padding);
-        const dy = make(compare(engine, "Conv2D", [x, filter], all).shape);
-        compare(engine, "Conv2DBackpropInput", [ints(...shape), filter, dy], all);
-        compare(engine, "Conv2DBackpropFilter", [x, ints(...filter.shape), dy], all);
-      }
+Deno.test("convolutions of images without elements agree with the loops", () => {
+  for (const shape of [[0, 4, 5, 2], [2, 0, 5, 2], [2, 4, 0, 2], [2, 0, 0, 2], [2, 4, 5, 0]]) {
+    for (const [padding, size] of [["SAME", 3], ["SAME", 1], ["VALID", 1]] as const) {
+      const x = make(shape), filter = make([size, size, shape[3]!, 3]), all = attrs(1, padding);
+      const dy = make(compare("Conv2D", [x, filter], all).shape);
+      compare("Conv2DBackpropInput", [ints(...shape), filter, dy], all);
+      compare("Conv2DBackpropFilter", [x, ints(...filter.shape), dy], all);
     }
-  });
+  }
+});
 
-  Deno.test(`convolutions of large images agree with the loops: ${name}`, () => {
-    // More places than are prepared at once: bands of rows, of planes, or as the window wants it.
-    compare(engine, "Conv2D", [make([2, 800, 701, 1]), make([3, 3, 1, 1])], attrs(1, "SAME"));
-    compare(engine, "Conv2D", [make([1, 1400, 300, 1]), make([4, 2, 1, 3])], attrs(1, "SAME", 2));
-    compare(engine, "Conv2D", [make([1, 1201, 1201, 1]), make([3, 2, 1, 2])], attrs(2, "VALID"));
-    compare(engine, "Conv2D", [make([1, 1, 270000, 2]), make([1, 3, 2, 1])], attrs(1, "SAME"));
-    compare(engine, "Conv2D", [make([1, 700, 500, 2]), make([1, 1, 2, 3])], attrs(1, "VALID"));
-    const wide = attrs(1, "EXPLICIT", 1, { explicit_paddings: [0, 0, 300, 400, 1, 1, 0, 0] });
-    compare(engine, "Conv2D", [make([1, 20, 500, 1]), make([3, 3, 1, 1])], wide);
-    const deep = { strides: [1, 1, 1, 1, 1], padding: "SAME", dilations: [1, 1, 1, 1, 1] };
-    compare(engine, "Conv3D", [make([1, 20, 120, 120, 1]), make([3, 2, 3, 1, 1])], deep);
-  });
+Deno.test("convolutions of large images agree with the loops", () => {
+  // More places than are prepared at once: bands of rows, of planes, or as the window wants it.
+  compare("Conv2D", [make([2, 800, 701, 1]), make([3, 3, 1, 1])], attrs(1, "SAME"));
+  compare("Conv2D", [make([1, 1400, 300, 1]), make([4, 2, 1, 3])], attrs(1, "SAME", 2));
+  compare("Conv2D", [make([1, 1201, 1201, 1]), make([3, 2, 1, 2])], attrs(2, "VALID"));
+  compare("Conv2D", [make([1, 1, 270000, 2]), make([1, 3, 2, 1])], attrs(1, "SAME"));
+  compare("Conv2D", [make([1, 700, 500, 2]), make([1, 1, 2, 3])], attrs(1, "VALID"));
+  const wide = attrs(1, "EXPLICIT", 1, { explicit_paddings: [0, 0, 300, 400, 1, 1, 0, 0] });
+  compare("Conv2D", [make([1, 20, 500, 1]), make([3, 3, 1, 1])], wide);
+  const deep = { strides: [1, 1, 1, 1, 1], padding: "SAME", dilations: [1, 1, 1, 1, 1] };
+  compare("Conv3D", [make([1, 20, 120, 120, 1]), make([3, 2, 3, 1, 1])], deep);
+});
 
-  Deno.test(`convolutions over three axes and their gradients agree with the loops: ${name}`, () => {
-    for (const [stride, padding] of [[1, "SAME"], [2, "VALID"], [2, "SAME"]]) {
-      const all = { strides: [1, stride, 1, stride, 1], padding, dilations: [1, 1, 1, 1, 1] };
-      const x = make([2, 5, 4, 6, 3]), filter = make([2, 3, 3, 3, 5]);
-      const y = compare(engine, "Conv3D", [x, filter], all);
-      const dy = make(y.shape);
-      compare(engine, "Conv3DBackpropInputV2", [ints(...x.shape), filter, dy], all);
-      compare(engine, "Conv3DBackpropFilterV2", [x, ints(...filter.shape), dy], all);
-    }
-  });
-}
+Deno.test("convolutions over three axes and their gradients agree with the loops", () => {
+  for (const [stride, padding] of [[1, "SAME"], [2, "VALID"], [2, "SAME"]]) {
+    const all = { strides: [1, stride, 1, stride, 1], padding, dilations: [1, 1, 1, 1, 1] };
+    const x = make([2, 5, 4, 6, 3]), filter = make([2, 3, 3, 3, 5]);
+    const y = compare("Conv3D", [x, filter], all);
+    const dy = make(y.shape);
+    compare("Conv3DBackpropInputV2", [ints(...x.shape), filter, dy], all);
+    compare("Conv3DBackpropFilterV2", [x, ints(...filter.shape), dy], all);
+  }
+});

@@ -7,7 +7,10 @@ import { effort } from "../../effort.ts";
 const WEFT = JSON.stringify(new URL("../../../mod.ts", import.meta.url).href);
 
 /** Steps that make 3 MB each: had any of it stayed, the process would grow by more than {@linkcode MOST}. */
-const COUNT = effort(200, 1000), MOST = 256;
+const COUNT = effort(110, 1000), MOST = 256;
+
+/** Steps after which what is kept for further ones is there. */
+const WARM_UP = effort(50, 100);
 
 /** An update of 3 MB in compiled steps, none of them waited for; prints by how many MiB the process grew. */
 const STEPS = `
@@ -24,7 +27,7 @@ const STEPS = `
     await last.data();
     last.dispose();
   };
-  await run(100);
+  await run(${WARM_UP});
   const before = Deno.memoryUsage().rss;
   await run(${COUNT});
   console.log((Deno.memoryUsage().rss - before) / 2 ** 20);
