@@ -8,6 +8,7 @@ import { list, read } from "../tools/files.ts";
 import { installPackage, PAGES, weigh, type Weight } from "../tools/package/weigh.ts";
 import { putPackage } from "./built.ts";
 import { HAS_WEBGPU } from "./devices.ts";
+import { isOfTheDay } from "./effort.ts";
 import { packedBytes } from "./packed.ts";
 
 /** Limits of a page: KiB, compressed, at its start and in all, and the files loaded later. */
@@ -38,6 +39,13 @@ Deno.test.beforeAll(async () => {
 
 Deno.test.afterAll(() => Deno.remove(home, { recursive: true }));
 
+/** Tests of pages: half of them run on a day. Each bundles the library, which takes seconds. */
+let count = 0;
+
+function test(name: string, fn: () => Promise<void>, ignore = false): void {
+  if (isOfTheDay(count++, 2)) Deno.test({ name, ignore, fn });
+}
+
 /** Runs the files of a page. Gives what it wrote, and the files it loaded later. */
 async function runPage({ files, later }: Weight): Promise<{ wrote: string; loaded: string[] }> {
   const folder = await Deno.makeTempDir({ prefix: "weft_page_" });
@@ -58,21 +66,23 @@ async function runPage({ files, later }: Weight): Promise<{ wrote: string; loade
 
 for (const [name, { first, whole, loads }] of Object.entries(PAGE)) {
   const onGpu = name.endsWith("webgpu");
-  Deno.test({
-    name: `a page of "${name}" loads at most ${whole} KiB and runs${onGpu ? " [webgpu]" : ""}`,
-    ignore: onGpu && !HAS_WEBGPU,
-    async fn() {
+  test(
+    `a page of "${name}" loads at most ${whole} KiB and runs${onGpu ? " [webgpu]" : ""}`,
+    async () => {
       const { program, writes } = PAGES[name];
-      const page = await weigh(program + (onGpu ? "\nDeno.exit(0);" : ""), home, packedBytes);
+      const page = await weigh(program + (onGpu ? "\nDeno.exit(0);" : ""), home, {
+        packed: packedBytes,
+      });
       assertEquals(await runPage(page), { wrote: writes, loaded: loads });
       const all = page.whole(page.later.keys().filter((f) => loads.includes(f.split("-")[0])));
       assert(page.first() <= first * 1024, `${page.first()} bytes at the beginning`);
       assert(all <= whole * 1024, `${all} bytes`);
     },
-  });
+    onGpu && !HAS_WEBGPU,
+  );
 }
 
-Deno.test("a page begins with few files, and without what writes and runs kernels", async () => {
+test("a page begins with few files, and without what writes and runs kernels", async () => {
   const { begins, modules } = await weigh(PAGES.mlp.program, home);
   assert(begins.size <= 4, [...begins].join());
   const places = [...modules].filter(([, bytes]) => bytes > 0).map(([place]) => place);
@@ -82,7 +92,7 @@ Deno.test("a page begins with few files, and without what writes and runs kernel
   assertEquals(places.filter((place) => other.test(place)), []);
 });
 
-Deno.test("a page loads the kernels of its ops when a device is awaited, and computes the same before", async () => {
+test("a page loads the kernels of its ops when a device is awaited, and computes the same before", async () => {
   const program = `import { argMax, conv2d, fill, setBackend, tidy } from "@weft/weft/eager";
     const compute = () => tidy(() => {
       const sums = conv2d(fill([1, 4, 4, 1], 1), fill([3, 3, 1, 2], 1), 1, "valid");
@@ -97,7 +107,7 @@ Deno.test("a page loads the kernels of its ops when a device is awaited, and com
   });
 });
 
-Deno.test("a page of the whole library shares tensors with eager code, and has ops that it only names", async () => {
+test("a page of the whole library shares tensors with eager code, and has ops that it only names", async () => {
   const program = `import * as eager from "@weft/weft/eager";
     import * as tf from "@weft/weft";
     console.log(eager.scalar(2).add(1) instanceof tf.Tensor);
@@ -117,7 +127,7 @@ async function opsOf(program: string): Promise<string[]> {
   return (await runPage(await weigh(page, home))).wrote.split("\n").at(-1)!.split(",");
 }
 
-Deno.test("a page has all ops once it names something that makes graphs; those that only files have come with their readers", async () => {
+test("a page has all ops once it names something that makes graphs; those that only files have come with their readers", async () => {
   const all = registeredOps().map(({ name }) => name).sort();
   const few = new Set(
     await opsOf(`import { Graph } from "@weft/weft"; console.log(new Graph().version);`),
@@ -134,7 +144,7 @@ Deno.test("a page has all ops once it names something that makes graphs; those t
   assertEquals(whole.sort(), all);
 });
 
-Deno.test("a page that names nothing of graphs has the ops that its modules look up, methods and texts", async () => {
+test("a page that names nothing of graphs has the ops that its modules look up, methods and texts", async () => {
   const program = `import { gather, grad, io, Session, sum, tensor, TensorArray } from "@weft/weft";
     const x = tensor([[1, 2], [3, 4]]), rows = new TensorArray("float32", 2);
     const picked = grad((x) => sum(gather(x, [1, 1])))(x);
@@ -162,7 +172,7 @@ function lookedUp(): Set<string> {
   return new Set([...found].map(([, op]) => op));
 }
 
-Deno.test("a page gives graphs the methods, texts and loops that modules provide, whichever of their names it has", async () => {
+test("a page gives graphs the methods, texts and loops that modules provide, whichever of their names it has", async () => {
   const program =
     `import { constant, function as compiled, mul, train, variable } from "@weft/weft";
     const w = variable(4), optimizer = train.accumulate(train.sgd(1), 2);
@@ -173,7 +183,7 @@ Deno.test("a page gives graphs the methods, texts and loops that modules provide
   assertEquals((await runPage(await weigh(program, home))).wrote, "Tensor(float32[1]) [2] -4");
 });
 
-Deno.test("a page of ./ort has every op that its rules and passes name", async () => {
+test("a page of ./ort has every op that its rules and passes name", async () => {
   const { program } = PAGES.ort, has = new Set(await opsOf(program));
   const texts = [...(await weigh(program, home)).files.values()].map((b) =>
     new TextDecoder().decode(b)
@@ -185,7 +195,7 @@ Deno.test("a page of ./ort has every op that its rules and passes name", async (
   assertEquals(named.filter((op) => !has.has(op) && !others.includes(op)), []);
 });
 
-Deno.test("a page that names little of the whole library writes GraphDefs, and values as texts and JSON", async () => {
+test("a page that names little of the whole library writes GraphDefs, and values as texts and JSON", async () => {
   const program = `import { constant, Graph } from "@weft/weft";
     const graph = new Graph(), x = constant([1, 2]);
     graph.asDefault(() => constant(3).add(4).relu());
@@ -196,7 +206,7 @@ Deno.test("a page that names little of the whole library writes GraphDefs, and v
   );
 });
 
-Deno.test("a page that names sparse tensors has their ops, which files of graphs have too", async () => {
+test("a page that names sparse tensors has their ops, which files of graphs have too", async () => {
   const program = `import { sparse, SparseTensor } from "@weft/weft";
     const x = sparse.reorder(new SparseTensor([[1, 0], [0, 1]], [5, 7], [2, 2]));
     const sum = sparse.add(x, sparse.slice(x, [0, 0], [2, 2]));

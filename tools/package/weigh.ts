@@ -75,11 +75,13 @@ export interface Weight {
   readonly modules: ReadonlyMap<string, number>;
 }
 
-/** Bundles a program of a page. `home` is a folder whose node_modules has the package, `packed` the number of bytes that a file has compressed. */
+/** Bundles a program of a page. `home` is a folder whose node_modules has the package, `packed` counts the bytes of a file compressed. */
 export async function weigh(
   program: string,
   home: string,
-  packed: (bytes: Uint8Array) => number = (bytes) => brotliCompressSync(bytes).length,
+  { packed = (bytes) => brotliCompressSync(bytes).length }: {
+    readonly packed?: (bytes: Uint8Array) => number;
+  } = {},
 ): Promise<Weight> {
   try {
     const { outputFiles, metafile: { outputs } } = await build({
