@@ -58,7 +58,7 @@ interface Run {
   readonly jobs: number;
 }
 
-/** Where a run builds and prints. */
+/** The folder that a run builds in, and its outputs. */
 interface Surroundings {
   /** The folder of what several tests build. */
   readonly built: string;

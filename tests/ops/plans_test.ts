@@ -111,7 +111,7 @@ function nameOf(ref: BufferRef): string {
     : `temporary ${ref.temp}`;
 }
 
-/** What the text of a kernel says of it. */
+/** Properties of a kernel that its text tells. */
 interface Facts {
   readonly asksForHalf: boolean;
   /** Invocations along each axis of a workgroup. */
