@@ -5,7 +5,8 @@ import { assert, assertEquals } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import { testOnDevices } from "../devices.ts";
 import { nextTask } from "../../src/engine/runtime/run/timers.ts";
-import { ask, HeldLimit, square } from "./models.ts";
+import { HeldLimit } from "../held_limit.ts";
+import { ask, square } from "./models.ts";
 
 const PREDICT = "/v1/models/m:predict";
 

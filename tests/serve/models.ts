@@ -37,37 +37,6 @@ export function several(): tf.TracedFunction<
   });
 }
 
-/** A time limit that is over when a test says so: timers of its milliseconds wait for {@linkcode HeldLimit.end}. */
-export class HeldLimit implements Disposable {
-  /** As long as no other timer. */
-  readonly ms = 87_654_321;
-  readonly #real = globalThis.setTimeout;
-  readonly #held = new Map<ReturnType<typeof setTimeout>, () => void>();
-
-  constructor() {
-    // The real timer behind a held one is there to be cleared.
-    const set = (fn: () => void, delay?: number): ReturnType<typeof setTimeout> => {
-      const timer = this.#real(fn, delay);
-      if (delay === this.ms) this.#held.set(timer, fn);
-      return timer;
-    };
-    globalThis.setTimeout = set as unknown as typeof setTimeout;
-  }
-
-  /** Fires the held timers. */
-  end(): void {
-    for (const [timer, fn] of this.#held) {
-      clearTimeout(timer);
-      fn();
-    }
-    this.#held.clear();
-  }
-
-  [Symbol.dispose](): void {
-    globalThis.setTimeout = this.#real;
-  }
-}
-
 /** Asks a handler; a body that is no text or bytes is sent as JSON. */
 export function ask(
   fetch: (request: Request) => Promise<Response>,

@@ -21,7 +21,7 @@ type Waiter<E> = RoundRequest & Deferred<E | null>;
 type Round<E> = Promise<readonly E[] | null>;
 
 /** Milliseconds that consumers wait for a round before it is left out, as TensorFlow's workers have it. */
-const SKIP_MS = 100;
+export const SKIP_MS = 100;
 
 export class Rounds<E> {
   readonly #consumers: number;

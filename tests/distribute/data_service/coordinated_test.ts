@@ -20,6 +20,8 @@ import {
 import { progressed, Removals } from "../../../src/cluster/data_service/coordination.ts";
 import type { TaskState } from "../../../src/cluster/data_service/dispatcher_state.ts";
 import { Turns, type TurnTask } from "../../../src/cluster/data_service/turns.ts";
+import { SKIP_MS } from "../../../src/cluster/data_service/rounds.ts";
+import { HeldLimit } from "../../held_limit.ts";
 import { CutTransport, Service } from "./graphs.ts";
 
 const { errors } = tf;
@@ -72,6 +74,8 @@ function counts(numbers: readonly number[]): number[] {
 
 for (const [name, transport] of [["memory", undefined], ["gRPC", grpcTransport]] as const) {
   Deno.test(`consumers have consecutive elements of one worker in each round, over ${name}`, async () => {
+    // A worker has as long as it takes for the elements of a round: none is left out as late.
+    using _ = new HeldLimit(SKIP_MS);
     await using service = await Service.start(transport && { transport });
     const passes = consumers(2, service.options);
     const firsts = await rounds(passes, 40);

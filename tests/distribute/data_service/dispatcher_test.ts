@@ -2,6 +2,7 @@
 
 import * as tf from "@weft/weft";
 import { assertEquals, assertRejects } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import {
   type Channel,
   DataServiceDispatcher,
@@ -251,7 +252,10 @@ Deno.test("shards need workers to be counted, and stay as they were cut", async 
 
 Deno.test("a reader that is not heard of is given up, and its job's tasks with it", async () => {
   const transport = new MemoryTransport();
-  const dispatcher = new DataServiceDispatcher({ transport, clientTimeoutMs: 100 });
+  let ahead = 0;
+  const { now } = Date;
+  using _ = stub(Date, "now", () => now() + ahead);
+  const dispatcher = new DataServiceDispatcher({ transport, clientTimeoutMs: 60_000 });
   await dispatcher.start();
   const worker = new DataServiceWorker({
     dispatcher: dispatcher.target,
@@ -262,7 +266,7 @@ Deno.test("a reader that is not heard of is given up, and its job's tasks with i
   const options = { service: dispatcher.target, transport, heartbeatMs: 60_000 };
   const pass = tf.data.range(1000).distribute(options).asNumpyIterator();
   await pass.next();
-  while (worker.activeTasks > 0) await new Promise((resolve) => setTimeout(resolve));
+  for (; worker.activeTasks > 0; ahead += 1000) await new Promise((resolve) => setTimeout(resolve));
   await pass.return();
   await worker.stop();
   await dispatcher.stop();

@@ -2,6 +2,7 @@
 
 import * as tf from "@weft/weft";
 import { assert, assertAlmostEquals, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import {
   DataParallel,
   type DataParallelOptions,
@@ -255,12 +256,15 @@ Deno.test("a chief that is started anew goes on with the checkpoint of its last 
 
 Deno.test("training that cannot go on says so", async () => {
   await using server = await Server.createLocal();
-  await using alone = new Replica(server, { replicas: 2, patienceMs: 50 });
+  // A second passes with each look at the clock: patience ends, and no run takes as long as it lasts.
+  let clock = 0;
+  using _ = stub(performance, "now", () => clock += 1000);
+  const patienceMs = 600_000;
+  await using alone = new Replica(server, { replicas: 2, patienceMs });
   await assertRejects(() => alone.train(3), errors.DeadlineExceededError, "some of the 2 replicas");
-  // Long enough for a busy machine to find that nothing listens.
-  await using nobody = new Replica(server, { target: "grpc://127.0.0.1:1", patienceMs: 1000 });
+  await using nobody = new Replica(server, { target: "grpc://127.0.0.1:1", patienceMs });
   await assertRejects(() => nobody.train(3), errors.UnavailableError, "127.0.0.1:1");
-  await using waiting = new Replica(server, { replica: 1, name: "no_chief", patienceMs: 50 });
+  await using waiting = new Replica(server, { replica: 1, name: "no_chief", patienceMs });
   await assertRejects(() => waiting.train(3), errors.DeadlineExceededError, "chief");
   await using failing = new Replica(server, { replicas: 1, name: "failing" });
   const body = () => {
