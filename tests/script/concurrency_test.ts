@@ -4,7 +4,6 @@ import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { gpuDevice } from "../../src/engine/runtime/devices/devices.ts";
 import { effort } from "../effort.ts";
 import { HAS_WEBGPU, testOnDevices } from "../devices.ts";
-import { HeldLimit } from "../held_limit.ts";
 import {
   type Any,
   assertBoth,
@@ -393,30 +392,6 @@ testOnDevices("L4 scripts and functions inside scripts", async () => {
     36,
   );
 });
-
-testOnDevices(
-  "L5 timeoutMs of a run ends it while its body goes on, and tells the body",
-  async () => {
-    using limit = new HeldLimit();
-    const told = deferred<unknown>();
-    const body = (_: N, ctx: tf.ScriptContext) => {
-      ctx.signal.addEventListener("abort", () => told.resolve(ctx.signal.reason));
-      // A body's own code, and the wait for it, come before the end.
-      queueMicrotask(() => setTimeout(() => limit.end()));
-      return new Promise(() => {});
-    };
-    await assertFlat(async () => {
-      await using g = open(() =>
-        tf.add(tf.numpyFunction(body, [tf.placeholder("float32", [2], "x")], "float32"), 1)
-      );
-      const options = { feeds: { "x:0": [1, 2] }, timeoutMs: limit.ms };
-      const error = await errorOf(() => g.sess.run(g.parts, options));
-      assert(error instanceof tf.errors.DeadlineExceededError);
-      assertMatch(error.message, /Timed out waiting for notification/);
-      assert(await told.promise === error);
-    });
-  },
-);
 
 testOnDevices(
   "L5 timeoutMs of an op ends it with the op's name, and drops what comes late",

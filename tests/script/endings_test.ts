@@ -2,6 +2,7 @@
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { fileName, testOnDevices } from "../devices.ts";
+import { HeldLimit } from "../held_limit.ts";
 import { type Any, assertFlat, deferred, errorOf, evaluate, open } from "./helpers.ts";
 
 type N = tf.NdArray;
@@ -30,6 +31,30 @@ testOnDevices("L5 timeoutMs of an op tells its body why it must stop", async () 
     }
   }
 });
+
+testOnDevices(
+  "L5 timeoutMs of a run ends it while its body goes on, and tells the body",
+  async () => {
+    using limit = new HeldLimit();
+    const told = deferred<unknown>();
+    const body = (_: N, ctx: tf.ScriptContext) => {
+      ctx.signal.addEventListener("abort", () => told.resolve(ctx.signal.reason));
+      // A body's own code, and the wait for it, come before the end.
+      queueMicrotask(() => setTimeout(() => limit.end()));
+      return new Promise(() => {});
+    };
+    await assertFlat(async () => {
+      await using g = open(() =>
+        tf.add(tf.numpyFunction(body, [tf.placeholder("float32", [2], "x")], "float32"), 1)
+      );
+      const options = { feeds: { "x:0": [1, 2] }, timeoutMs: limit.ms };
+      const error = await errorOf(() => g.sess.run(g.parts, options));
+      assert(error instanceof tf.errors.DeadlineExceededError);
+      assertMatch(error.message, /Timed out waiting for notification/);
+      assert(await told.promise === error);
+    });
+  },
+);
 
 Deno.test("a kernel that fails after an awaited body ends the run, with all that is pending", async () => {
   const gone = deferred();
