@@ -12,6 +12,7 @@
 //   deno task bench soak faults   (the data service while its processes are killed; see soak.ts)
 //   deno task bench soak parallel (training by several processes while one is killed; see soak_parallel.ts)
 //   deno task bench soak hostile  (servers among hostile clients; see hostile/soak.ts)
+//   deno task bench soak each     (a server of models among hostile clients of one kind after the other; see hostile/each.ts)
 //   deno task bench epoch         (batches from 10,000 files, for steps that run elsewhere; see epoch.ts)
 //   deno task bench pages         (how soon the site's pages can be used; see pages.ts)
 //   deno task bench serve         (a server of models at its limit; see serve.ts)

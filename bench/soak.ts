@@ -4,13 +4,15 @@
 //   deno task bench soak training [--minutes 30] [--workers 2] [--kill-ms 5000]
 //   deno task bench soak parallel [--steps 400] [--rounds 1]
 //   deno task bench soak hostile [--minutes 30] [--phase-seconds 20] [--only serve|server|data] [--attack TEXT]
+//   deno task bench soak each [--phase-seconds 20] [--attack TEXT]
 //
 // `faults` reads an epoch whose elements each come from one worker, kills a worker with SIGKILL every --kill-ms and starts it anew: the
 // epoch must end, and no element may come twice. With --log each run leaves a file of what was killed and read, and each worker one of
 // what it computed, in milliseconds of the clock: rows that are nowhere were lost on the way from the dispatcher. `training` trains a
 // network from such a service, whose workers and dispatcher are killed in turn: its memory must stay flat. The dispatcher is ours, with
 // a journal; with --tensorflow it is TensorFlow's, of the Python that WEFT_TENSORFLOW_PYTHON names. `parallel` trains by several
-// processes, see soak_parallel.ts; `hostile` attacks servers, see hostile/soak.ts. It takes long and is no part of continuous integration.
+// processes, see soak_parallel.ts; `hostile` attacks servers, see hostile/soak.ts, and `each` attacks `serve` in one way after the other, see
+// hostile/each.ts. It takes long and is no part of continuous integration.
 
 import { parseArgs } from "node:util";
 import v8 from "node:v8";
@@ -18,6 +20,7 @@ import vm from "node:vm";
 import * as tf from "@weft/weft";
 import { DataServiceDispatcher, DataServiceWorker } from "@weft/weft/distribute";
 import { freePort, Killable, killing } from "./killable.ts";
+import { each } from "./hostile/each.ts";
 import { hostile } from "./hostile/soak.ts";
 import { parallel } from "./soak_parallel.ts";
 
@@ -300,6 +303,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<number | void>>> = {
       only: options.only,
       attack: options.attack,
     }),
+  each: () => each({ phaseMs: 1000 * Number(options["phase-seconds"]), attack: options.attack }),
   worker,
   dispatcher,
 };
@@ -308,7 +312,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<number | void>>> = {
 export async function main(): Promise<number> {
   const run = COMMANDS[command];
   if (run === undefined) {
-    console.error("Cannot soak: wanted faults, training, parallel or hostile");
+    console.error("Cannot soak: wanted faults, training, parallel, hostile or each");
     return 2;
   }
   return await run() ?? 0;

@@ -6,11 +6,17 @@ export interface Phases {
   readonly phaseMs: number;
 }
 
-/** The wake of a hostile phase is no calm yet. */
-const SETTLE_MS = 2000;
+/** Milliseconds after a hostile phase: its wake is no calm yet. */
+export const SETTLE_MS = 2000;
 
-export function isHostile({ start, phaseMs }: Phases, at: number = Date.now()): boolean {
-  return at >= start && Math.floor((at - start) / phaseMs) % 2 === 1;
+/** The number of a phase; below 0 before the first. */
+export function phaseOf({ start, phaseMs }: Phases, at: number = Date.now()): number {
+  return Math.floor((at - start) / phaseMs);
+}
+
+export function isHostile(phases: Phases, at: number = Date.now()): boolean {
+  const phase = phaseOf(phases, at);
+  return phase >= 0 && phase % 2 === 1;
 }
 
 export function leftOfPhase({ start, phaseMs }: Phases): number {

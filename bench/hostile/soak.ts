@@ -21,7 +21,8 @@ import { Killable } from "../killable.ts";
 const THINK_MS = 20;
 /** Honest clients of each server. */
 const CLIENTS = 2;
-const MOST_TIMES = 3;
+/** Times of the calm 99th percentile that hostile phases may take. */
+export const MOST_TIMES = 3;
 /** Milliseconds between two looks at the memory of a server. */
 const SAMPLE_MS = 1000;
 /** Milliseconds after which the last attacks are over. */
@@ -34,7 +35,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   data: ["dispatcher", "worker"],
 };
 
-async function makeModels(folder: string): Promise<void> {
+export async function makeModels(folder: string): Promise<void> {
   const w = tf.variable(tf.tensor([[1, 2], [3, 4], [5, 6], [7, 8]]));
   const mlp = tf.function((x: tf.Tensor) => ({ y: tf.matMul(x, w) }), {
     inputSignature: [tf.TensorSpec([null, 4], "float32", "x")],
@@ -83,7 +84,7 @@ class Times {
   }
 }
 
-const percentile = (times: readonly number[], q: number): number => {
+export const percentile = (times: readonly number[], q: number): number => {
   const sorted = [...times].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? NaN;
 };

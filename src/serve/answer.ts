@@ -11,11 +11,12 @@ export interface Answer {
 }
 
 const UTF8 = new TextEncoder();
+/** The fields of an answer in JSON. */
+export const JSON_FIELDS: Fields = [["content-type", "application/json"]];
 
 /** Makes an answer of a value, as JSON. */
 export function jsonAnswer(value: unknown, status = 200, more: Fields = []): Answer {
-  const headers: Fields = [["content-type", "application/json"], ...more];
-  return { status, headers, body: UTF8.encode(JSON.stringify(value)) };
+  return { status, headers: [...JSON_FIELDS, ...more], body: UTF8.encode(JSON.stringify(value)) };
 }
 
 /** Reads a response to its end. */

@@ -1,5 +1,6 @@
 /** Bodies of requests, read up to a limit. */
 import { ByteBudget } from "../library/io/bytes.ts";
+import type { AskedRequest } from "./asked_request.ts";
 import { HttpError } from "./http_error.ts";
 import { concatInSlices, Slices } from "./slices.ts";
 
@@ -32,16 +33,22 @@ export interface BodyLimits {
  * bytes, and the reason of `signal`.
  */
 export async function readBody(
-  request: Request,
+  request: AskedRequest,
   { maxBytes, took, signal }: BodyLimits,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const tooLong = (): HttpError =>
     new HttpError(413, `Cannot read the request: it has more than ${maxBytes} bytes`);
   if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLong();
+  const coding = request.headers.get("content-encoding")?.toLowerCase() ?? "identity";
+  const { whole } = request;
+  if (whole !== undefined && coding === "identity") {
+    if (whole.length > maxBytes) throw tooLong();
+    took(whole.length);
+    return whole;
+  }
   if (request.body === null) return new Uint8Array();
   const parts: Uint8Array[] = [];
   let length = 0;
-  const coding = request.headers.get("content-encoding")?.toLowerCase() ?? "identity";
   const slices = new Slices(signal);
   const reader = decoded(request.body, coding).getReader();
   const leave = (): void => void reader.cancel(signal.reason).catch(() => {});

@@ -2,7 +2,7 @@
 import { describe } from "../engine/core/text.ts";
 import { ValueError } from "../engine/core/errors.ts";
 import { wrongArgument } from "../engine/core/arguments.ts";
-import type { Fields } from "./answer.ts";
+import type { Answer, Fields } from "./answer.ts";
 
 /** Request headers of the protocols, and response headers that pages may read. */
 const ASKED =
@@ -37,28 +37,23 @@ export class CrossOrigin {
     this.#origins = new Set(origins);
   }
 
-  /** Returns the response to a preflight request; null for any other request. */
-  preflight(request: Asking): Response | null {
+  /** Returns the answer to a preflight request; null for any other request. */
+  preflight(request: Asking): Answer | null {
     const { method, headers } = request;
     if (method !== "OPTIONS" || !headers.has("access-control-request-method")) return null;
     if (this.#admitted(headers.get("origin")) === null) return null;
-    return new Response("", {
-      headers: {
-        "access-control-allow-methods": "GET, POST",
-        "access-control-allow-headers": ASKED,
-        "access-control-max-age": `${REMEMBERED}`,
-      },
-    });
+    const fields: Fields = [
+      ["access-control-allow-methods", "GET, POST"],
+      ["access-control-allow-headers", ASKED],
+      ["access-control-max-age", `${REMEMBERED}`],
+    ];
+    return { status: 200, headers: fields, body: new Uint8Array() };
   }
 
-  /** Adds the headers by which the request's page may read the response. */
-  admit({ headers }: Asking, response: Response): Response {
-    if (this.#origins.size === 0) return response;
-    for (const [name, value] of this.headersFor(headers.get("origin"))) {
-      if (name === "vary") response.headers.append(name, value);
-      else response.headers.set(name, value);
-    }
-    return response;
+  /** Adds the headers by which the request's page may read the answer. */
+  admit({ headers }: Asking, answer: Answer): Answer {
+    if (this.#origins.size === 0) return answer;
+    return { ...answer, headers: [...answer.headers, ...this.headersFor(headers.get("origin"))] };
   }
 
   /** Returns the headers by which a page of `origin` may read a response; null for what is no page. */

@@ -2,11 +2,13 @@
 import { ValueError } from "../engine/core/errors.ts";
 import { argumentsCheck, wantObject } from "../engine/core/arguments.ts";
 import { after } from "../engine/runtime/run/timers.ts";
+import { type Answer, answerOf, JSON_FIELDS, jsonAnswer, responseOf } from "./answer.ts";
+import type { AskedRequest } from "./asked_request.ts";
 import type { BatchingOptions } from "./batcher.ts";
 import type { ByteBudget } from "../library/io/bytes.ts";
 import { bodyBytes, readBody } from "./body.ts";
 import { CrossOrigin } from "./cross_origin.ts";
-import { errorResponse, HttpError } from "./http_error.ts";
+import { failure, HttpError } from "./http_error.ts";
 import { infer, JSON_LENGTH, modelJson } from "./inference_protocol.ts";
 import { Metrics } from "./metrics.ts";
 import { ModelList, type Versions } from "./model_entry.ts";
@@ -94,7 +96,37 @@ export function createHandler(options: HandlerOptions): Handler {
   check(options);
   wantObject(options.models, "models", "createHandler", "an object of models by their names");
   const server = new ModelServer(options);
-  return { fetch: (request) => server.answer(request), drain: () => server.drain() };
+  const handler: Handler = {
+    fetch: async (request) => responseOf(await server.answer(request)),
+    drain: () => server.drain(),
+  };
+  ANSWERING.set(handler, (request) => server.answer(request));
+  return handler;
+}
+
+/** Answers a request; never rejects. */
+export type Answering = (request: AskedRequest) => Promise<Answer>;
+
+/** Functions by which handlers answer without web-standard requests and responses: to make those takes longer than most answers do. */
+const ANSWERING = new WeakMap<Handler, Answering>();
+
+/** Returns how a handler answers a request of any kind. */
+export function answeringOf(handler: Handler): Answering {
+  return ANSWERING.get(handler) ??
+    (async (request) => await answerOf(await handler.fetch(requestOf(request))));
+}
+
+/** Makes a web-standard request. Throws `HttpError` 400 for what the standard forbids, such as the method TRACE. */
+function requestOf(request: AskedRequest): Request {
+  const { url, method, signal } = request;
+  const headers = [...request.headers].map(([name, value]): [string, string] => [name, value]);
+  const body = request.whole ?? request.body;
+  try {
+    // A body that is a stream wants this member, which not all types of requests know.
+    return new Request(url, { method, headers, body, signal, duplex: "half" } as RequestInit);
+  } catch (error) {
+    throw new HttpError(400, `Cannot read the request: ${(error as Error).message}`);
+  }
 }
 
 /** Path of a request, and whether it arrived while the server was draining. */
@@ -161,31 +193,31 @@ class ModelServer {
     });
   }
 
-  async answer(request: Request): Promise<Response> {
+  async answer(request: AskedRequest): Promise<Answer> {
     const started = performance.now();
     const isDraining = this.#drained !== null;
     let model: string | undefined;
     this.#active++;
-    let response: Response;
+    let answer: Answer;
     try {
       // A header `Host` that is no host makes no URL.
       if (!URL.canParse(request.url)) throw new HttpError(400, "Cannot read the request's URL");
       const path = new URL(request.url).pathname;
       model = (V1.exec(path) ?? V2.exec(path))?.[1];
-      response = this.#origins.preflight(request) ??
+      answer = this.#origins.preflight(request) ??
         await this.#route(request, { path, isDraining });
     } catch (error) {
-      response = errorResponse(error);
+      answer = failure(error);
     }
     this.#active--;
     if (this.#active === 0) this.#idle?.();
     if (model !== undefined && this.#models.names.includes(model)) {
-      this.#metrics.answered(model, response.status, performance.now() - started);
+      this.#metrics.answered(model, answer.status, performance.now() - started);
     }
-    return this.#origins.admit(request, response);
+    return this.#origins.admit(request, answer);
   }
 
-  async #route(request: Request, { path, isDraining }: Arrival): Promise<Response> {
+  async #route(request: AskedRequest, { path, isDraining }: Arrival): Promise<Answer> {
     if (path === "/v2/health/live") return get(request, { live: true });
     if (path === "/v2/health/ready") {
       return get(request, { ready: !isDraining }, isDraining ? 503 : 200);
@@ -194,7 +226,11 @@ class ModelServer {
     if (path === "/metrics") {
       allow(request, "GET");
       const text = this.#metrics.text(this.#active - 1, this.#models.queued);
-      return new Response(text, { headers: { "content-type": "text/plain; version=0.0.4" } });
+      return {
+        status: 200,
+        headers: [["content-type", "text/plain; version=0.0.4"]],
+        body: new TextEncoder().encode(text),
+      };
     }
     if (path === "/v2" || path === "/v2/") {
       return get(request, { name: "weft", version: "2", extensions: ["binary_tensor_data"] });
@@ -208,9 +244,9 @@ class ModelServer {
   }
 
   async #tensorflow(
-    request: Request,
+    request: AskedRequest,
     { model, version, what, isDraining }: Asked,
-  ): Promise<Response> {
+  ): Promise<Answer> {
     if (what === "") {
       const found = version === undefined
         ? this.#models.versions(model)
@@ -229,14 +265,14 @@ class ModelServer {
     if (isDraining) throw new HttpError(503, "Cannot take requests: it is shutting down");
     return await this.#compute(request, async (body, slices) => {
       const text = await predict(found, body, slices);
-      return new Response(text.body, { headers: { "content-type": "application/json" } });
+      return { status: 200, headers: JSON_FIELDS, body: await text.bytes() };
     });
   }
 
   async #inference(
-    request: Request,
+    request: AskedRequest,
     { model, version, what, isDraining }: Asked,
-  ): Promise<Response> {
+  ): Promise<Answer> {
     const found = this.#models.find(model, version);
     if (what === "") return get(request, modelJson(found, this.#models.versions(model)));
     if (what === "ready") {
@@ -254,9 +290,9 @@ class ModelServer {
 
   /** Runs `work` on a request's body within the time limit, and aborts it when the client goes away. */
   async #compute(
-    request: Request,
-    work: (body: Uint8Array<ArrayBuffer>, slices: Slices) => Promise<Response>,
-  ): Promise<Response> {
+    request: AskedRequest,
+    work: (body: Uint8Array<ArrayBuffer>, slices: Slices) => Promise<Answer>,
+  ): Promise<Answer> {
     const timeoutMs = Math.min(this.#timeoutMs, timeoutOf(request));
     const controller = new AbortController();
     const abort = (): void => controller.abort(new HttpError(499, "The client went away"));
@@ -282,7 +318,7 @@ class ModelServer {
       this.#bodies.take(bytes);
       held += bytes;
     };
-    const answered = async (): Promise<Response> =>
+    const answered = async (): Promise<Answer> =>
       await work(await readBody(request, { maxBytes, took, signal }), new Slices(signal, took));
     try {
       return await Promise.race([answered(), late]);
@@ -293,7 +329,7 @@ class ModelServer {
     }
   }
 
-  async #authorize(request: Request): Promise<void> {
+  async #authorize(request: AskedRequest): Promise<void> {
     if (this.#token === undefined) return;
     const given = request.headers.get("authorization") ?? "";
     // The name of the scheme may be written in any case.
@@ -321,9 +357,9 @@ export function allow(request: Pick<Request, "method">, method: "GET" | "POST"):
 }
 
 /** Answers a GET request by a value, as JSON. */
-function get(request: Request, value: unknown, status = 200): Response {
+function get(request: AskedRequest, value: unknown, status = 200): Answer {
   allow(request, "GET");
-  return Response.json(value, { status });
+  return jsonAnswer(value, status);
 }
 
 /** Returns the time limit of a request's header, in milliseconds. Throws `HttpError` for one that is none. */

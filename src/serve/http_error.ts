@@ -1,7 +1,7 @@
 /** HttpError: a refusal with an HTTP status, and the statuses of other errors. */
 import { Error } from "../engine/core/throwing/builtin_errors.ts";
 import { OpError, ValueError } from "../engine/core/errors.ts";
-import { type Answer, jsonAnswer, responseOf } from "./answer.ts";
+import { type Answer, jsonAnswer } from "./answer.ts";
 
 /** The error of a refused request, with its status. */
 export class HttpError extends Error {
@@ -57,6 +57,3 @@ export function failure(error: unknown): Answer {
   const headers = error instanceof HttpError ? Object.entries(error.headers) : [];
   return jsonAnswer({ error: message }, statusOf(error), headers);
 }
-
-/** Makes the response to a request that failed. */
-export const errorResponse = (error: unknown): Response => responseOf(failure(error));

@@ -5,6 +5,7 @@ import { isPlainObject } from "../engine/core/nest.ts";
 import type { NdArray } from "../engine/core/nd_array.ts";
 import { isShape } from "../engine/core/shape.ts";
 import { arrayFromWire, arrayToWire, DATATYPES, dtypeOf } from "./binary_tensors.ts";
+import { type Answer, type Fields, JSON_FIELDS } from "./answer.ts";
 import { HttpError } from "./http_error.ts";
 import { checkNames, type ModelVersion } from "./model_entry.ts";
 import type { Specs } from "./servable.ts";
@@ -65,7 +66,7 @@ export async function infer(
   version: ModelVersion,
   body: Uint8Array<ArrayBuffer>,
   { jsonLength, slices }: { readonly jsonLength: string | null; readonly slices: Slices },
-): Promise<Response> {
+): Promise<Answer> {
   const [json, binary] = splitBody(body, jsonLength);
   const { signal } = slices;
   const request = checkRequest(await readJson(json, slices));
@@ -194,12 +195,12 @@ async function writeOutputs(
     readonly outputs: Readonly<Record<string, NdArray>>;
     readonly slices: Slices;
   },
-): Promise<Response> {
+): Promise<Answer> {
   const wanted: readonly InferOutput[] = request.outputs?.length
     ? request.outputs
     : Object.keys(outputs).map((name) => ({ name }));
   const isBinary = request.parameters?.binary_data_output === true;
-  const parts: Uint8Array<ArrayBuffer>[] = [];
+  const parts: Uint8Array[] = [];
   const id = request.id === undefined ? "" : `"id":${JSON.stringify(request.id)},`;
   const out = new JsonText(slices).add(
     `{${id}"model_name":${
@@ -228,11 +229,12 @@ async function writeOutputs(
     } else (await out.add('"data":').flat(array, { isStrict: true })).add("}");
   }
   out.add("]}");
-  if (parts.length === 0) {
-    return new Response(out.body, { headers: { "content-type": "application/json" } });
-  }
-  const head = out.bytes;
-  return new Response(new Blob([head, ...parts]), {
-    headers: { "content-type": "application/octet-stream", [JSON_LENGTH]: `${head.length}` },
-  });
+  const body = await out.bytes(...parts);
+  if (parts.length === 0) return { status: 200, headers: JSON_FIELDS, body };
+  const binary = parts.reduce((n, { length }) => n + length, 0);
+  const headers: Fields = [
+    ["content-type", "application/octet-stream"],
+    [JSON_LENGTH, `${body.length - binary}`],
+  ];
+  return { status: 200, headers, body };
 }

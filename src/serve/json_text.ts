@@ -3,12 +3,12 @@ import { DTYPES } from "../engine/core/dtype.ts";
 import type { NdArray } from "../engine/core/nd_array.ts";
 import { sizeOf } from "../engine/core/shape.ts";
 import { HttpError } from "./http_error.ts";
-import type { Slices } from "./slices.ts";
+import { concatInSlices, type Slices } from "./slices.ts";
 
 /** Elements between two looks at the clock. */
 const ELEMENTS = 4096;
 
-const utf8 = new TextDecoder("utf-8", { fatal: true });
+const utf8 = new TextDecoder("utf-8", { fatal: true }), encoder = new TextEncoder();
 
 /** Formatting of elements. */
 export interface TextOptions {
@@ -49,7 +49,8 @@ function elementText(
 /** Collects the text of an answer. */
 export class JsonText {
   readonly #slices: Slices;
-  readonly #parts: string[] = [];
+  /** Its beginning, in UTF-8. */
+  readonly #parts: Uint8Array[] = [];
   #text = "";
   #count = 0;
 
@@ -109,27 +110,16 @@ export class JsonText {
   }
 
   async #turn(): Promise<void> {
-    this.#parts.push(this.#text);
+    this.#parts.push(encoder.encode(this.#text));
     this.#text = "";
     await this.#slices.turn();
   }
 
-  /** The bytes of the text, as a body that is encoded part by part where it is long. */
-  get body(): string | ReadableStream<Uint8Array> {
-    if (this.#parts.length === 0) return this.#text;
-    const encoder = new TextEncoder(), parts = [...this.#parts, this.#text].values();
-    return new ReadableStream({
-      pull(controller) {
-        const { value, done } = parts.next();
-        if (done) controller.close();
-        else if (value !== "") controller.enqueue(encoder.encode(value));
-      },
-    });
-  }
-
-  /** The text in UTF-8. */
-  get bytes(): Uint8Array<ArrayBuffer> {
-    return new TextEncoder().encode([...this.#parts, this.#text].join(""));
+  /** The text in UTF-8, and the bytes that follow it. */
+  async bytes(...more: readonly Uint8Array[]): Promise<Uint8Array<ArrayBuffer>> {
+    const last = encoder.encode(this.#text);
+    if (this.#parts.length + more.length === 0) return last;
+    return await concatInSlices([...this.#parts, last, ...more], this.#slices);
   }
 }
 

@@ -8,7 +8,7 @@ import { Pipeline } from "./connections.ts";
 import type { CrossOrigin } from "./cross_origin.ts";
 import { failure, HttpError } from "./http_error.ts";
 import { PiecewiseInput } from "./piecewise_input.ts";
-import { type AskedRequest, LEFT } from "./asked_request.ts";
+import { LEFT, type ReadableRequest } from "./asked_request.ts";
 import { SocketRequest } from "./socket_request.ts";
 import { Turns } from "./turns.ts";
 
@@ -48,7 +48,7 @@ export interface Listener {
 }
 
 /** Answers a request. */
-type Answering = (request: AskedRequest) => Promise<Response | Answer>;
+type Answering = (request: ReadableRequest) => Promise<Response | Answer>;
 
 /**
  * Answers the requests of a socket by HTTP/1.1 alone: an engine reads HTTP/2 in one go, however many frames a client sends, and no

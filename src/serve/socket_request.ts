@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { concatBytes } from "../library/io/bytes.ts";
 import { deferred } from "../engine/runtime/run/timers.ts";
-import { type AskedHeaders, type AskedRequest, LEFT } from "./asked_request.ts";
+import { type AskedHeaders, FlatHeaders, LEFT, type ReadableRequest } from "./asked_request.ts";
 
 /** Bytes of a body that are read before they are asked for. */
 const AHEAD_BYTES = 1 << 16;
@@ -17,35 +17,8 @@ function urlOf({ url = "/", headers, rawHeaders }: IncomingMessage): string {
   return hosts.length > 1 || !/^[^/\\?#@\s]+$/.test(host) ? "" : `http://${host}${url}`;
 }
 
-/** Header fields as they came. */
-class RawHeaders implements AskedHeaders {
-  /** Names, in lower case, and values by turns. */
-  readonly #raw: readonly string[];
-
-  constructor(raw: readonly string[]) {
-    this.#raw = raw.map((text, i) => i % 2 === 0 ? text.toLowerCase() : text);
-  }
-
-  get(name: string): string | null {
-    let found: string | null = null;
-    for (let i = 0; i + 1 < this.#raw.length; i += 2) {
-      if (this.#raw[i] !== name) continue;
-      found = found === null ? this.#raw[i + 1] : `${found}, ${this.#raw[i + 1]}`;
-    }
-    return found;
-  }
-
-  has(name: string): boolean {
-    return this.get(name) !== null;
-  }
-
-  *[Symbol.iterator](): IterableIterator<[string, string]> {
-    for (let i = 0; i + 1 < this.#raw.length; i += 2) yield [this.#raw[i], this.#raw[i + 1]];
-  }
-}
-
 /** A request of a socket. */
-export class SocketRequest implements AskedRequest {
+export class SocketRequest implements ReadableRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: AskedHeaders;
@@ -57,7 +30,9 @@ export class SocketRequest implements AskedRequest {
   constructor(message: IncomingMessage, signal: AbortSignal, isAlone: boolean) {
     this.method = message.method ?? "GET";
     this.url = urlOf(message);
-    this.headers = new RawHeaders(message.rawHeaders);
+    this.headers = new FlatHeaders(
+      message.rawHeaders.map((text, i) => i % 2 === 0 ? text.toLowerCase() : text),
+    );
     this.signal = signal;
     this.isAlone = isAlone;
     this.#message = message;

@@ -3,30 +3,18 @@ import { FailedPreconditionError, UnavailableError, ValueError } from "../engine
 import { optionCheck, wantObject, wrongArgument } from "../engine/core/arguments.ts";
 import { RecentMap } from "../engine/core/collections/recent_map.ts";
 import { after, deferred } from "../engine/runtime/run/timers.ts";
-import { type Answer, answerOf, type Fields, jsonAnswer, responseOf } from "./answer.ts";
+import { type Answer, jsonAnswer, responseOf } from "./answer.ts";
 import { failure, HttpError } from "./http_error.ts";
-import { allow, type Handler, timeoutOf } from "./handler.ts";
-import type { AskedRequest } from "./asked_request.ts";
+import { allow, type Answering, answeringOf, type Handler, timeoutOf } from "./handler.ts";
+import { type AskedRequest, listOf, type ReadableRequest } from "./asked_request.ts";
 import { Turns } from "./turns.ts";
+import { type BodyPart, type RequestMessage, WorkerRequest } from "./worker_request.ts";
 
 /** A request on its way to the worker, more of its body, or the word that its client went away. */
 type Question =
-  | {
-    readonly kind: "request";
-    readonly id: number;
-    readonly url: string;
-    readonly method: string;
-    readonly headers: Fields;
-    /** False where its client waits for answers to others already. */
-    readonly isAlone: boolean;
-    /** All of the body; "later" where the worker must ask for it. */
-    readonly body: ArrayBuffer | "later" | null;
-  }
+  | RequestMessage
   | { readonly kind: "part"; readonly id: number; readonly part: BodyPart }
   | { readonly kind: "abort"; readonly id: number };
-
-/** The next bytes of a body, its end, or why there are none. */
-type BodyPart = Uint8Array<ArrayBuffer> | null | { readonly failed: string };
 
 /** An answer of the worker, its wish for the next bytes of a body, or the word that it has begun. */
 type Reply =
@@ -138,61 +126,30 @@ export function answerFrom(handler: Handler): void {
   if (typeof scope.postMessage !== "function") {
     throw new FailedPreconditionError("Cannot answer requests: answerFrom() is called in a worker");
   }
-  const running = new Map<number, AbortController>(), turns = new Turns();
-  const wanted = new Map<number, (part: BodyPart) => void>();
-  /** The body of a request. A request that is refused before it is read costs two messages. */
-  const bodyOf = (id: number): ReadableStream<Uint8Array<ArrayBuffer>> =>
-    new ReadableStream({
-      async pull(controller) {
-        const { promise, resolve } = deferred<BodyPart>();
-        wanted.set(id, resolve);
-        scope.postMessage({ kind: "pull", id });
-        const part = await promise;
-        if (part === null) controller.close();
-        else if (part instanceof Uint8Array) controller.enqueue(part);
-        else controller.error(new UnavailableError(part.failed));
-      },
-    }, { highWaterMark: 0 });
+  const running = new Map<number, WorkerRequest>(), turns = new Turns();
+  const answer = answeringOf(handler);
   scope.addEventListener("message", ({ data }) => {
-    const { id } = data;
-    if (data.kind === "abort") return running.get(id)?.abort();
-    if (data.kind === "part") {
-      wanted.get(id)?.(data.part);
-      wanted.delete(id);
-      return;
-    }
-    const { url, method } = data, controller = new AbortController();
-    running.set(id, controller);
+    const { id } = data, known = running.get(id);
+    if (data.kind === "abort") return known?.abort();
+    if (data.kind === "part") return known?.take(data.part);
+    const request = new WorkerRequest(data, () => scope.postMessage({ kind: "pull", id }));
+    running.set(id, request);
     turns.take(async () => {
       // Its client may have left before its turn.
-      if (!controller.signal.aborted) {
-        const headers = data.headers.map(([name, value]): [string, string] => [name, value]);
-        const body = data.body === "later" ? bodyOf(id) : data.body;
-        // A body that is a stream wants this member, which not all types of requests know.
-        const init = { method, headers, body, signal: controller.signal, duplex: "half" };
-        const answer = await answered(() => handler.fetch(requestOf(url, init as RequestInit)));
-        scope.postMessage({ kind: "response", id, answer }, [answer.body.buffer]);
+      if (!request.signal.aborted) {
+        const answered = await answerOrFailure(answer, request);
+        scope.postMessage({ kind: "response", id, answer: answered }, [answered.body.buffer]);
       }
       running.delete(id);
-      wanted.delete(id);
     }, data.isAlone);
   });
   scope.postMessage({ kind: "begun" });
 }
 
-/** Makes a request. Throws `HttpError` 400 for what the standard forbids, such as the method TRACE. */
-function requestOf(url: string, init: RequestInit): Request {
+/** Answers a request. Nothing that one says may end the worker, which answers all. */
+async function answerOrFailure(answer: Answering, request: AskedRequest): Promise<Answer> {
   try {
-    return new Request(url, init);
-  } catch (error) {
-    throw new HttpError(400, `Cannot read the request: ${textOf(error)}`);
-  }
-}
-
-/** The answer that `respond` gives. Nothing that one request says may end the worker, which answers all. */
-async function answered(respond: () => Promise<Response>): Promise<Answer> {
-  try {
-    return await answerOf(await respond());
+    return await answer(request);
   } catch (error) {
     return failure(error);
   }
@@ -208,7 +165,7 @@ const textOf = (error: unknown): string => error instanceof Error ? error.messag
 
 /** A request that the worker has not answered. */
 interface Waiting {
-  readonly request: AskedRequest;
+  readonly request: ReadableRequest;
   readonly resolve: (answer: Answer) => void;
   /** Its body, once the worker has asked for it. */
   reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> | null;
@@ -243,7 +200,7 @@ export class Front {
     return this.#began.promise;
   }
 
-  async answer(request: AskedRequest): Promise<Answer> {
+  async answer(request: ReadableRequest): Promise<Answer> {
     try {
       const path = pathOf(request.url);
       const isLive = this.#ended === null, isReady = isLive && this.#drained === null;
@@ -264,7 +221,7 @@ export class Front {
   }
 
   /** Asks whether a model is ready. A worker that computes has no time to answer: its last answer to the same question counts. */
-  async #modelReady(request: AskedRequest, path: string): Promise<Answer> {
+  async #modelReady(request: ReadableRequest, path: string): Promise<Answer> {
     // Requests of another authorization have answers of their own.
     const key = [request.method, path, request.headers.get("authorization") ?? ""].join("\n");
     const known = this.#known.get(key);
@@ -280,7 +237,7 @@ export class Front {
     return await Promise.race([asked, late]).finally(clear);
   }
 
-  async #ask(request: AskedRequest): Promise<Answer> {
+  async #ask(request: ReadableRequest): Promise<Answer> {
     if (this.#ended !== null) throw new HttpError(503, `Cannot answer: ${this.#ended}`);
     if (this.#drained !== null) {
       throw new HttpError(503, "Cannot take requests: it is shutting down");
@@ -313,8 +270,8 @@ export class Front {
   }
 
   /** Hands a request to the worker, unless it is answered before its body has come. */
-  async #send(id: number, request: AskedRequest): Promise<void> {
-    const { url, method, isAlone = true } = request, headers = [...request.headers];
+  async #send(id: number, request: ReadableRequest): Promise<void> {
+    const { url, method, isAlone = true } = request, headers = listOf(request.headers);
     const length = Number(request.headers.get("content-length") ?? NaN);
     let body: ArrayBuffer | "later" | null = method === "GET" || method === "HEAD" ? null : "later";
     try {
@@ -380,7 +337,7 @@ function pathOf(url: string): string {
   return new URL(url).pathname;
 }
 
-function health(request: AskedRequest, name: "live" | "ready", is: boolean): Answer {
+function health(request: ReadableRequest, name: "live" | "ready", is: boolean): Answer {
   allow(request, "GET");
   return jsonAnswer({ [name]: is }, is ? 200 : 503);
 }

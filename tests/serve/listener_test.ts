@@ -5,11 +5,11 @@ import { UnavailableError } from "../../src/engine/core/errors.ts";
 import { nextTask } from "../../src/engine/runtime/run/timers.ts";
 import { PREFACE } from "../../src/cluster/wire/http2_frames.ts";
 import { listen } from "../../src/serve/listener.ts";
-import type { AskedRequest } from "../../src/serve/asked_request.ts";
+import type { ReadableRequest } from "../../src/serve/asked_request.ts";
 import { HOST, say } from "./sockets.ts";
 
 /** Answers what was asked. */
-const echo = async (request: AskedRequest): Promise<Response> => {
+const echo = async (request: ReadableRequest): Promise<Response> => {
   const body = request.method === "POST" ? await request.arrayBuffer() : new ArrayBuffer(0);
   return Response.json({
     url: request.url,

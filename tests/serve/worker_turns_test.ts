@@ -1,38 +1,29 @@
 /** A worker begins its requests by turns: one that its client waits for alone goes before those of many, and none that was given up begins. */
-import { answerFrom } from "@weft/weft/serve";
 import { assertEquals } from "@std/assert";
 import { nextTask } from "../../src/engine/runtime/run/timers.ts";
+import { WorkerScope } from "./worker_scope.ts";
 
-/** The scope of a worker, in which a handler says what it begins and answers when it is told to. */
+/** A worker whose handler says what it begins, and answers when it is told to. */
 class Scope implements Disposable {
   readonly begun: string[] = [];
-  readonly replies: { readonly kind: string; readonly id?: number; readonly answer?: unknown }[] =
-    [];
   readonly #open = new Map<string, (answer: Response) => void>();
-  readonly #own = Object.getOwnPropertyDescriptors(globalThis);
-  /** Tells the worker of a message. */
-  hear!: (data: unknown) => void;
-
-  constructor() {
-    this.#define("postMessage", (reply: Scope["replies"][number]) => void this.replies.push(reply));
-    this.#define("addEventListener", (_: string, listener: (event: { data: unknown }) => void) => {
-      this.hear = (data) => listener({ data });
-    });
-    answerFrom({
-      fetch: async (request) => {
-        const name = new URL(request.url).pathname.slice(1);
-        this.begun.push(name);
-        if (!name.startsWith("held")) return new Response(name);
-        return await new Promise((resolve) => this.#open.set(name, resolve));
-      },
-      drain: () => Promise.resolve(),
-    });
-  }
+  readonly #scope = new WorkerScope({
+    fetch: async (request) => {
+      const name = new URL(request.url).pathname.slice(1);
+      this.begun.push(name);
+      if (!name.startsWith("held")) return new Response(name);
+      return await new Promise((resolve) => this.#open.set(name, resolve));
+    },
+    drain: () => Promise.resolve(),
+  });
 
   ask(id: number, name: string, isAlone: boolean): void {
     const url = `http://localhost/${name}`;
-    const question = { kind: "request", id, url, method: "GET", headers: [], isAlone, body: null };
-    this.hear(question);
+    this.hear({ kind: "request", id, url, method: "GET", headers: [], isAlone, body: null });
+  }
+
+  hear(data: unknown): void {
+    this.#scope.hear(data);
   }
 
   end(name: string): void {
@@ -42,22 +33,15 @@ class Scope implements Disposable {
   /** Returns the numbers of so many requests that are answered, in their order. */
   async answered(count: number): Promise<readonly (number | undefined)[]> {
     const ids = (): (number | undefined)[] =>
-      this.replies.filter(({ kind }) => kind === "response").map(({ id }) => id);
+      this.#scope.replies.filter(({ kind }) => kind === "response").map(({ id }) => id);
     while (ids().length < count) await nextTask();
     // There may be more than are wanted.
     await nextTask();
     return ids();
   }
 
-  #define(name: "postMessage" | "addEventListener", value: unknown): void {
-    Object.defineProperty(globalThis, name, { value, configurable: true });
-  }
-
   [Symbol.dispose](): void {
-    for (const name of ["postMessage", "addEventListener"]) {
-      Reflect.deleteProperty(globalThis, name);
-      if (name in this.#own) Object.defineProperty(globalThis, name, this.#own[name]!);
-    }
+    this.#scope[Symbol.dispose]();
   }
 }
 
