@@ -14,30 +14,28 @@
  * @example Tensors, a script in a compiled function, a gradient
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  *
  * const x = tf.tensor([[3, 1], [2, 4]]);
- * assertEquals(await tf.matMul(x, x).array(), [[11, 7], [14, 18]]);
+ * console.log(await tf.matMul(x, x).array()); // [[11, 7], [14, 18]]
  *
  * const sorted = (x: tf.Tensor) =>
  *   tf.numpyFunction((a: tf.NdArray) => Float32Array.from(a.data as Float32Array).sort(), [x], "float32", {
  *     shapeFn: (spec) => spec,
  *   });
  * const f = tf.function((x: tf.Tensor) => tf.sum(tf.mul(sorted(tf.square(x)), [1, 10, 100])));
- * assertEquals(await (await f.async(tf.tensor([3, -1, 2]))).data(), Float32Array.of(941));
+ * console.log(await (await f.async(tf.tensor([3, -1, 2]))).data()); // Float32Array(1) [941]
  *
- * assertEquals(await tf.grad((x) => tf.pow(x, 3))(tf.scalar(2)).array(), 12);
+ * console.log(await tf.grad((x) => tf.pow(x, 3))(tf.scalar(2)).array()); // 12
  * ```
  *
  * @example A training loop
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assert } from "@std/assert";
  *
  * const w = tf.variable([0]), optimizer = tf.train.sgd(0.1);
  * const step = tf.function(() => optimizer.minimize(() => tf.sum(tf.square(tf.sub(w, 5))), true));
  * for (let i = 0; i < 50; i++) (await step.async() as tf.Tensor).dispose();
- * assert(Math.abs((await w.data())[0] as number - 5) < 1e-3);
+ * console.log(await tf.round(w).array()); // [5]
  * ```
  *
  * @module

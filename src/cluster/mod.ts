@@ -6,7 +6,6 @@
  * ```ts
  * import * as tf from "@weft/weft";
  * import { DataServiceDispatcher, DataServiceWorker, fromService, MemoryTransport } from "@weft/weft/distribute";
- * import { assertEquals } from "@std/assert";
  * // Python writes such graphs: `tf.data.Dataset.range(3)`.
  * const int64 = (v: number) => ({ dtype: "DT_INT64", tensorShape: {}, int64Val: [`${v}`] });
  * const dataset = {
@@ -23,7 +22,7 @@
  * await using worker = new DataServiceWorker({ dispatcher: dispatcher.target, transport });
  * await worker.start();
  * const seen = fromService({ service: dispatcher.target, transport, dataset, elementSpec: "int64" });
- * assertEquals(await Array.fromAsync(seen.asNumpyIterator(), (x) => Number(x.item())), [0, 1, 2]);
+ * console.log(await Array.fromAsync(seen.asNumpyIterator(), (x) => Number(x.item()))); // [0, 1, 2]
  * ```
  *
  * @module

@@ -18,8 +18,7 @@ const known = new WeakMap<ScriptFunction, Promise<string>>();
  * @example
  * ```ts
  * import { scriptHash } from "@weft/weft/distribute";
- * import { assertEquals } from "@std/assert";
- * assertEquals((await scriptHash((x: number) => x)).length, 64);
+ * console.log((await scriptHash((x: number) => x)).length); // 64
  * ```
  */
 // deno-lint-ignore no-explicit-any

@@ -154,17 +154,16 @@ function addTo(
  * ```ts
  * import * as tf from "@weft/weft";
  * import { loadOnnx, lora } from "@weft/weft/onnx";
- * import { assertEquals } from "@std/assert";
  * // y = MatMul(x, w)
  * const file = "CAoSADpXChEKAXgKAXcSAXkiBk1hdE11bBIBZyoTCAIIARABQgF3SggAAABAAABAQFoUCgF4Eg8KDQgBEgkKAxIBbgoCCAJiFAoBeRIPCg0IARIJCgMSAW4KAggBQgQKABAV";
  * const model = await loadOnnx(Uint8Array.from(atob(file), (c) => c.charCodeAt(0)));
  * const adapters = lora(model, { rank: 1, seed: 1 });
- * assertEquals(Object.keys(adapters.variables), ["w.lora_A", "w.lora_B"]);
- * const before = await model.variables.w.array();
+ * console.log(Object.keys(adapters.variables)); // ["w.lora_A", "w.lora_B"]
+ * const before = tf.clone(model.variables.w);
  * tf.train.sgd(0.1).minimize(() => tf.sum(model.call({ x: [[1, 1]] }).y as tf.Tensor));
- * assertEquals(await model.variables.w.array(), before);
+ * console.log(await tf.all(tf.equal(model.variables.w, before)).array()); // true
  * adapters.merge();
- * assertEquals(Object.keys(model.variables), ["w"]);
+ * console.log(Object.keys(model.variables)); // ["w"]
  * ```
  */
 export function lora(model: OnnxModel, options: LoraOptions = {}): Lora {

@@ -156,12 +156,11 @@ export class OnnxModel {
    * @example
    * ```ts
    * import { loadOnnx } from "@weft/weft/onnx";
-   * import { assertEquals } from "@std/assert";
    * // y = MatMul(x, w)
    * const file = "CAoSADpXChEKAXgKAXcSAXkiBk1hdE11bBIBZyoTCAIIARABQgF3SggAAABAAABAQFoUCgF4Eg8KDQgBEgkKAxIBbgoCCAJiFAoBeRIPCg0IARIJCgMSAW4KAggBQgQKABAV";
    * const model = await loadOnnx(Uint8Array.from(atob(file), (c) => c.charCodeAt(0)));
-   * assertEquals(model.freeze("w*"), ["w"]);
-   * assertEquals(model.variables.w.trainable, false);
+   * console.log(model.freeze("w*")); // ["w"]
+   * console.log(model.variables.w.trainable); // false
    * model.unfreeze();
    * ```
    */
@@ -186,13 +185,12 @@ export class OnnxModel {
    * ```ts
    * import * as tf from "@weft/weft";
    * import { loadOnnx } from "@weft/weft/onnx";
-   * import { assertEquals } from "@std/assert";
    * // y = MatMul(x, w)
    * const file = "CAoSADpXChEKAXgKAXcSAXkiBk1hdE11bBIBZyoTCAIIARABQgF3SggAAABAAABAQFoUCgF4Eg8KDQgBEgkKAxIBbgoCCAJiFAoBeRIPCg0IARIJCgMSAW4KAggBQgQKABAV";
    * const model = await loadOnnx(Uint8Array.from(atob(file), (c) => c.charCodeAt(0)));
    * model.replace("y", (x, variable) => tf.matMul(x, variable("head", () => tf.ones([2, 3]))), { from: "x" });
-   * assertEquals(await ((await model.run({ x: [[1, 2]] })).y as tf.Tensor).array(), [[3, 3, 3]]);
-   * assertEquals(Object.keys(model.variables), ["w", "y/head"]);
+   * console.log(await ((await model.run({ x: [[1, 2]] })).y as tf.Tensor).array()); // [[3, 3, 3]]
+   * console.log(Object.keys(model.variables)); // ["w", "y/head"]
    * ```
    */
   replace(
@@ -227,13 +225,12 @@ export class OnnxModel {
    * @example
    * ```ts
    * import { loadOnnx } from "@weft/weft/onnx";
-   * import { assertEquals } from "@std/assert";
    * // y = MatMul(x, w)
    * const file = "CAoSADpXChEKAXgKAXcSAXkiBk1hdE11bBIBZyoTCAIIARABQgF3SggAAABAAABAQFoUCgF4Eg8KDQgBEgkKAxIBbgoCCAJiFAoBeRIPCg0IARIJCgMSAW4KAggBQgQKABAV";
    * const model = await loadOnnx(Uint8Array.from(atob(file), (c) => c.charCodeAt(0)));
    * model.variables.w.assign([[5], [6]]);
    * const again = await loadOnnx(await model.encode());
-   * assertEquals(await again.variables.w.array(), [[5], [6]]);
+   * console.log(await again.variables.w.array()); // [[5], [6]]
    * ```
    */
   async encode(): Promise<Uint8Array<ArrayBuffer>> {

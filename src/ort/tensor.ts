@@ -39,10 +39,9 @@ export declare namespace Tensor {
  * @example
  * ```ts
  * import { Tensor } from "@weft/weft/ort";
- * import { assertEquals } from "@std/assert";
  * const ids = new Tensor("int64", [7, 8], [1, 2]);
- * assertEquals(ids.data, BigInt64Array.of(7n, 8n));
- * assertEquals(new Tensor(Float32Array.of(1, 2, 3, 4)).reshape([2, 2]).dims, [2, 2]);
+ * console.log(ids.data); // BigInt64Array(2) [7n, 8n]
+ * console.log(new Tensor(Float32Array.of(1, 2, 3, 4)).reshape([2, 2]).dims); // [2, 2]
  * ```
  */
 export const Tensor: types.TensorConstructor = TensorClass as unknown as types.TensorConstructor;

@@ -64,10 +64,9 @@ interface Client {
  * @example
  * ```ts
  * import { DataServiceDispatcher, MemoryTransport } from "@weft/weft/distribute";
- * import { assertEquals } from "@std/assert";
  * await using dispatcher = new DataServiceDispatcher({ transport: new MemoryTransport() });
  * await dispatcher.start();
- * assertEquals(dispatcher.target, "grpc://127.0.0.1:1");
+ * console.log(dispatcher.target); // grpc://127.0.0.1:1
  * ```
  */
 export class DataServiceDispatcher implements AsyncDisposable {

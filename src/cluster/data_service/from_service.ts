@@ -51,9 +51,9 @@ const checkOptions = optionCheck<FromServiceOptions>("fromService", {
  * @example
  * ```ts
  * import { fromService, MemoryTransport } from "@weft/weft/distribute";
- * import { assertRejects } from "@std/assert";
  * const options = { service: "grpc://nowhere:1", transport: new MemoryTransport(), dataset: "squares", elementSpec: "int64" } as const;
- * await assertRejects(() => fromService(options).toArray(), Error, "Cannot reach nowhere:1");
+ * const answer = await fromService(options).toArray().catch((error) => error.message);
+ * console.log(answer); // …Cannot reach nowhere:1…
  * ```
  */
 export function fromService<const T extends Tout>(

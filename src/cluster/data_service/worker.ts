@@ -73,13 +73,12 @@ const FIRST_PAUSE_MS = 50, LAST_PAUSE_MS = 2000;
  * @example
  * ```ts
  * import { DataServiceDispatcher, DataServiceWorker, MemoryTransport } from "@weft/weft/distribute";
- * import { assertEquals } from "@std/assert";
  * const transport = new MemoryTransport();
  * await using dispatcher = new DataServiceDispatcher({ transport });
  * await dispatcher.start();
  * await using worker = new DataServiceWorker({ dispatcher: dispatcher.target, transport });
  * await worker.start();
- * assertEquals(worker.address.split(":")[0], "127.0.0.1");
+ * console.log(worker.address.split(":")[0]); // 127.0.0.1
  * ```
  */
 export class DataServiceWorker implements AsyncDisposable {

@@ -103,9 +103,8 @@ function taskConfig({ cluster, job, task }: ServerOptions): TaskConfig {
  * @example
  * ```ts
  * import { Server } from "@weft/weft/distribute";
- * import { assertEquals } from "@std/assert";
  * await using server = await Server.createLocal();
- * assertEquals(server.target, "grpc://localhost:1");
+ * console.log(server.target); // grpc://localhost:1
  * ```
  */
 export class Server implements AsyncDisposable {

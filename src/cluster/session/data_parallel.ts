@@ -100,7 +100,7 @@ const LOST_MS = 2000;
  * variables that are not float32 and numbers of replicas that cannot be.
  *
  * @example
- * ```ts no-assert
+ * ```ts
  * import * as tf from "@weft/weft";
  * import { DataParallel } from "@weft/weft/distribute";
  * const w = tf.variable(tf.zeros([2, 1]));
@@ -113,6 +113,7 @@ const LOST_MS = 2000;
  * });
  * // Each replica has its own part of the batch of a step:
  * // await training.train(1000, (step) => loss(batchOf(step, replica)));
+ * console.log(w.shape); // [2, 1]
  * await training.close();
  * ```
  */

@@ -32,13 +32,14 @@ export interface RemoteTargetOptions extends TransportOptions {
  * runs at that task, which must know its name where it is another process. Follows TensorFlow `tf.compat.v1.Session(target)`.
  *
  * @example
- * ```ts no-assert
+ * ```ts
  * import * as tf from "@weft/weft";
  * import { remoteTarget } from "@weft/weft/distribute";
  * const graph = new tf.Graph();
  * const y = graph.asDefault(() => tf.add(tf.placeholder("float32", [], "x"), 1));
  * const target = remoteTarget("grpc://127.0.0.1:2222", { secret: "ours" });
  * await using session = new tf.Session({ graph, target });
+ * console.log(target.address); // grpc://127.0.0.1:2222
  * // await session.run(y, { feeds: { "x:0": 1 } }) is 2 where such a server runs.
  * ```
  */

@@ -69,13 +69,12 @@ const CustomGradient: OpDef = defineOp({
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * // The square, whose gradient is made to be |x| instead of 2x.
  * const op = tf.customGrad((x, save) => {
  *   save([x]);
  *   return { value: tf.mul(x, x), gradFunc: (dy, [x]) => tf.mul(dy, tf.abs(x)) };
  * });
- * assertEquals(tf.grad((x) => op(x))([-2, 3]).arraySync(), [2, 3]);
+ * console.log(tf.grad((x) => op(x))([-2, 3]).arraySync()); // [2, 3]
  * ```
  */
 export function customGrad(

@@ -57,10 +57,9 @@ interface VariableLike extends Tensor {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const cube = (x: tf.Tensor) => tf.mul(x, tf.mul(x, x));
- * assertEquals(tf.grad(cube)(2).item(), 12);
- * assertEquals(tf.grad(tf.grad(cube))(2).item(), 12);
+ * console.log(tf.grad(cube)(2).item()); // 12
+ * console.log(tf.grad(tf.grad(cube))(2).item()); // 12
  * ```
  */
 export function grad(f: (x: Tensor) => Tensor): (x: TensorLike, dy?: TensorLike) => Tensor;
@@ -82,9 +81,8 @@ export function grad(f: (x: never) => Tensor): (x: never, dy?: TensorLike) => un
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const [da, db] = tf.grads((a, b) => tf.mul(a, b))([2, 3]);
- * assertEquals([da.item(), db.item()], [3, 2]);
+ * console.log([da.item(), db.item()]); // [3, 2]
  * ```
  */
 export function grads(
@@ -105,9 +103,8 @@ export function grads(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const { value, grad } = tf.valueAndGrad((x) => tf.mul(x, x))(tf.scalar(3));
- * assertEquals([value.item(), grad.item()], [9, 6]);
+ * console.log([value.item(), grad.item()]); // [9, 6]
  * ```
  */
 export function valueAndGrad(
@@ -130,9 +127,8 @@ export function valueAndGrad(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const { value, grads } = tf.valueAndGrads((a, b) => tf.mul(a, b))([tf.scalar(2), tf.scalar(3)]);
- * assertEquals([value.item(), grads[0].item(), grads[1].item()], [6, 3, 2]);
+ * console.log([value.item(), grads[0].item(), grads[1].item()]); // [6, 3, 2]
  * ```
  */
 export function valueAndGrads(
@@ -159,10 +155,9 @@ export function valueAndGrads(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * using w = tf.variable(3, true, "w");
  * const { value, grads } = tf.variableGrads(() => tf.mul(w, w));
- * assertEquals([value.item(), grads.w.item()], [9, 6]);
+ * console.log([value.item(), grads.w.item()]); // [9, 6]
  * ```
  */
 export function variableGrads(

@@ -55,12 +55,11 @@ const checkGradientOptions = optionCheck<TapeGradientOptions>("GradientTape.grad
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const x = tf.scalar(3);
  * using tape = new tf.GradientTape();
  * tape.watch(x);
  * const y = tf.square(x);
- * assertEquals((tape.gradient(y, x) as tf.Tensor).item(), 6);
+ * console.log((tape.gradient(y, x) as tf.Tensor).item()); // 6
  * ```
  */
 export class GradientTape implements Disposable {

@@ -84,8 +84,7 @@ export function callable<A extends readonly unknown[], T extends object>(
  * @example
  * ```ts
  * import { TensorSpec } from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(String(TensorSpec([null, 3], "float32")), "float32[?,3]");
+ * console.log(String(TensorSpec([null, 3], "float32"))); // float32[?,3]
  * ```
  */
 export const TensorSpec: TensorSpecMaker = callable(TensorSpecClass);

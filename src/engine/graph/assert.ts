@@ -15,9 +15,12 @@ import type { Operation } from "./operation.ts";
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertThrows } from "@std/assert";
  * const x = tf.scalar(-1);
- * assertThrows(() => tf.Assert(tf.greater(x, 0), ["x is", x]), tf.errors.InvalidArgumentError, "[x is] [-1]");
+ * try {
+ *   tf.Assert(tf.greater(x, 0), ["x is", x]);
+ * } catch (error) {
+ *   console.log((error as Error).message); // …[x is] [-1]…
+ * }
  * ```
  */
 export function Assert(

@@ -55,11 +55,10 @@ const nextGraph = counter();
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const g = new tf.Graph();
  * const y = g.asDefault(() => tf.add(tf.placeholder("float32", [], "x"), 1));
  * await using sess = new tf.Session({ graph: g });
- * assertEquals(await sess.run(y, { feeds: { "x:0": 2 } }), 3);
+ * console.log(await sess.run(y, { feeds: { "x:0": 2 } })); // 3
  * ```
  */
 export class Graph {

@@ -22,9 +22,8 @@ export interface GroupOptions {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(new tf.Graph().asDefault(() => tf.noOp("done"))?.name, "done");
- * assertEquals(tf.noOp(), null);
+ * console.log(new tf.Graph().asDefault(() => tf.noOp("done"))?.name); // done
+ * console.log(tf.noOp()); // null
  * ```
  */
 export function noOp(name?: string): Operation | null {
@@ -42,14 +41,13 @@ export function noOp(name?: string): Operation | null {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const graph = new tf.Graph();
  * const [v, both] = graph.asDefault(() => {
  *   const v = tf.variable(1);
  *   return [v, tf.group(v.initializer)];
  * });
  * const sess = new tf.Session({ graph });
- * assertEquals([await sess.run(both!), await sess.run(v)], [null, 1]);
+ * console.log([await sess.run(both!), await sess.run(v)]); // [null, 1]
  * ```
  */
 export function group(
@@ -86,9 +84,8 @@ const checkTuple = optionCheck<TupleOptions>("tuple", { controlInputs: true });
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const [a, b] = tf.tuple([tf.scalar(1), tf.scalar(2)]);
- * assertEquals([a!.item(), b!.item()], [1, 2]);
+ * console.log([a!.item(), b!.item()]); // [1, 2]
  * ```
  */
 export function tuple<T extends Tensor | null>(

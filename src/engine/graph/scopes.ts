@@ -10,9 +10,8 @@ import type { Operation } from "./operation.ts";
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const y = new tf.Graph().asDefault(() => tf.nameScope("dense", () => tf.neg(1)));
- * assertEquals(y.name, "dense/Neg:0");
+ * console.log(y.name); // dense/Neg:0
  * ```
  */
 export function nameScope<R>(name: string | null, fn: (scope: string) => R): R {
@@ -28,13 +27,12 @@ export function nameScope<R>(name: string | null, fn: (scope: string) => R): R {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const g = new tf.Graph();
  * const b = g.asDefault(() => {
  *   const a = tf.placeholder("float32", [], "a");
  *   return tf.controlDependencies([a], () => tf.placeholder("float32", [], "b"));
  * });
- * assertEquals(b.op.controlInputs.map((o) => o.name), ["a"]);
+ * console.log(b.op.controlInputs.map((o) => o.name)); // ["a"]
  * ```
  */
 export function controlDependencies<R>(
@@ -52,13 +50,12 @@ export function controlDependencies<R>(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const g = new tf.Graph();
  * const y = g.asDefault(() => {
  *   const x = tf.device("/CPU:0", () => tf.placeholder("float32", [], "x"));
  *   return tf.colocateWith(x, () => tf.neg(x));
  * });
- * assertEquals(y.device, "/device:CPU:0");
+ * console.log(y.device); // /device:CPU:0
  * ```
  */
 export function colocateWith<R>(op: Operation | Tensor, fn: () => R): R {
@@ -74,14 +71,13 @@ export function colocateWith<R>(op: Operation | Tensor, fn: () => R): R {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * tf.registerGradient("example/Double", (_op, dy) => tf.mul(dy, 2));
  * const graph = new tf.Graph();
  * const dx = graph.asDefault(() => {
  *   const x = tf.placeholder("float32", [], "x");
  *   return tf.gradients(tf.gradientOverrideMap({ Identity: "example/Double" }, () => tf.identity(x)), x)[0]!;
  * });
- * assertEquals(await new tf.Session({ graph }).run(dx, { feeds: { "x:0": 1 } }), 2);
+ * console.log(await new tf.Session({ graph }).run(dx, { feeds: { "x:0": 1 } })); // 2
  * ```
  */
 export function gradientOverrideMap<R>(map: Readonly<Record<string, string>>, fn: () => R): R {

@@ -131,9 +131,8 @@ const TOKEN = /^[A-Za-z0-9_.\-/]+@\d+$/;
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const double = tf.registerScript("example.double@1", (x: tf.NdArray) => x.map((v) => 2 * Number(v)));
- * assertEquals(tf.numpyFunction(double, [tf.scalar(2)], "float32").item(), 4);
+ * console.log(tf.numpyFunction(double, [tf.scalar(2)], "float32").item()); // 4
  * ```
  */
 export function registerScript<F extends ScriptFunction>(
@@ -167,9 +166,8 @@ export function registerScript<F extends ScriptFunction>(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * tf.registerScript("example.temporary@1", (x: tf.NdArray) => x);
- * assertEquals(tf.unregisterScript("example.temporary@1"), true);
+ * console.log(tf.unregisterScript("example.temporary@1")); // true
  * ```
  */
 export function unregisterScript(token: string): boolean {

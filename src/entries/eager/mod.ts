@@ -9,11 +9,9 @@
  * @example
  * ```ts
  * import { add, scalar, square, sub, tidy, train, variable } from "@weft/weft/eager";
- * import { assert } from "@std/assert";
  * const w = variable(0), optimizer = train.sgd(0.25);
  * for (let i = 0; i < 20; i++) optimizer.minimize(() => square(sub(w, 3)));
- * assert(Math.abs(w.item() - 3) < 1e-3);
- * assert(tidy(() => add(scalar(1), 1).item()) === 2);
+ * console.log(w.item().toFixed(3), tidy(() => add(scalar(1), 1).item())); // 3.000 2
  * ```
  *
  * @module

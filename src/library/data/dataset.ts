@@ -50,11 +50,10 @@ const LAST_NUMBER = 2 ** 31 - 1;
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const squares = tf.data.range(5).map((x) => tf.square(x)).batch(2);
  * const seen: unknown[] = [];
  * for await (using batch of squares) seen.push(batch.arraySync());
- * assertEquals(seen, [[0, 1], [4, 9], [16]]);
+ * console.log(seen); // [[0, 1], [4, 9], [16]]
  * ```
  */
 export class Dataset<E = TensorNest> extends Sequence<E> {
@@ -73,11 +72,10 @@ export class Dataset<E = TensorNest> extends Sequence<E> {
    * @example
    * ```ts
    * import * as tf from "@weft/weft";
-   * import { assertEquals } from "@std/assert";
    * const pairs = tf.data.fromTensorSlices([tf.tensor([1, 2]), tf.tensor([10, 20])]);
    * const sums = pairs.map((x, y) => ({ sum: tf.add(x, y) }));
-   * assertEquals(String(sums.elementSpec.sum), "float32[]");
-   * for await (using e of sums.take(1)) assertEquals(e.sum.item(), 11);
+   * console.log(String(sums.elementSpec.sum)); // float32[]
+   * for await (using e of sums.take(1)) console.log(e.sum.item()); // 11
    * ```
    */
   map<R>(fn: (...components: Components<E>) => R, options?: MapOptions): Dataset<TensorsOf<R>>;
@@ -90,11 +88,10 @@ export class Dataset<E = TensorNest> extends Sequence<E> {
    * @example
    * ```ts
    * import * as tf from "@weft/weft";
-   * import { assertEquals } from "@std/assert";
    * const double = (x: tf.NdArray) => x.map((v) => 2 * Number(v));
    * const doubled = tf.data.range(3).map((x) => tf.cast(x, "float32"))
    *   .map(double, { workers: true, Tout: tf.TensorSpec([], "float32") });
-   * assertEquals(await Array.fromAsync(doubled.asNumpyIterator(), (x) => x.item()), [0, 2, 4]);
+   * console.log(await Array.fromAsync(doubled.asNumpyIterator(), (x) => x.item())); // [0, 2, 4]
    * ```
    */
   map<const T extends Tout>(
@@ -111,9 +108,8 @@ export class Dataset<E = TensorNest> extends Sequence<E> {
    * @example
    * ```ts
    * import * as tf from "@weft/weft";
-   * import { assertEquals } from "@std/assert";
    * const large = tf.data.range(5).filter((x) => tf.greater(x, 2));
-   * assertEquals(await Array.fromAsync(large.asNumpyIterator(), (x) => x.item()), [3, 4]);
+   * console.log(await Array.fromAsync(large.asNumpyIterator(), (x) => x.item())); // [3, 4]
    * ```
    */
   filter(predicate: (...components: Components<E>) => unknown): Dataset<E>;
@@ -129,9 +125,8 @@ export class Dataset<E = TensorNest> extends Sequence<E> {
    * @example
    * ```ts
    * import * as tf from "@weft/weft";
-   * import { assertEquals } from "@std/assert";
    * const small = tf.data.range(10).takeWhile((x) => tf.less(x, 3));
-   * assertEquals(await Array.fromAsync(small, (x) => x.item()), [0, 1, 2]);
+   * console.log(await Array.fromAsync(small, (x) => x.item())); // [0, 1, 2]
    * ```
    */
   takeWhile(predicate: (...components: Components<E>) => unknown): Dataset<E>;
@@ -149,10 +144,9 @@ export class Dataset<E = TensorNest> extends Sequence<E> {
    * @example
    * ```ts
    * import * as tf from "@weft/weft";
-   * import { assertEquals } from "@std/assert";
    * const rows = tf.data.fromTensorSlices([[1, 2], [3, 4]]);
    * const values = rows.flatMap((row) => tf.data.fromTensorSlices(row));
-   * assertEquals(await Array.fromAsync(values, (x) => x.item()), [1, 2, 3, 4]);
+   * console.log(await Array.fromAsync(values, (x) => x.item())); // [1, 2, 3, 4]
    * ```
    */
   flatMap<R>(
@@ -173,10 +167,9 @@ export class Dataset<E = TensorNest> extends Sequence<E> {
    * @example
    * ```ts
    * import * as tf from "@weft/weft";
-   * import { assertEquals } from "@std/assert";
    * const both = tf.data.fromTensorSlices([[1, 2], [10, 20]])
    *   .interleave((row) => tf.data.fromTensorSlices(row), { cycleLength: 2 });
-   * assertEquals(await Array.fromAsync(both, (x) => x.item()), [1, 10, 2, 20]);
+   * console.log(await Array.fromAsync(both, (x) => x.item())); // [1, 10, 2, 20]
    * ```
    */
   interleave<R>(
@@ -196,8 +189,7 @@ export class Dataset<E = TensorNest> extends Sequence<E> {
    * @example
    * ```ts
    * import * as tf from "@weft/weft";
-   * import { assertEquals } from "@std/assert";
-   * assertEquals(await Array.fromAsync(tf.data.range(3).batch(2).unbatch(), (x) => x.item()), [0, 1, 2]);
+   * console.log(await Array.fromAsync(tf.data.range(3).batch(2).unbatch(), (x) => x.item())); // [0, 1, 2]
    * ```
    */
   unbatch(): Dataset<E> {
@@ -212,10 +204,9 @@ export class Dataset<E = TensorNest> extends Sequence<E> {
    * @example
    * ```ts
    * import * as tf from "@weft/weft";
-   * import { assertEquals } from "@std/assert";
    * const windows = tf.data.range(4).window(3, { shift: 1, dropRemainder: true });
    * const batches = windows.flatMap((window) => window.batch(3));
-   * assertEquals(await Array.fromAsync(batches, (x) => x.arraySync()), [[0, 1, 2], [1, 2, 3]]);
+   * console.log(await Array.fromAsync(batches, (x) => x.arraySync())); // [[0, 1, 2], [1, 2, 3]]
    * ```
    */
   window(size: number, options: WindowOptions = {}): Dataset<Dataset<E>> {
@@ -232,10 +223,9 @@ export class Dataset<E = TensorNest> extends Sequence<E> {
    * @example
    * ```ts
    * import * as tf from "@weft/weft";
-   * import { assertEquals } from "@std/assert";
    * const words = tf.data.fromGenerator(() => [[1], [1, 2, 3], [2]], tf.TensorSpec([null], "int32"));
    * const batches = words.bucketBySequenceLength((w) => tf.size(w), { bucketBoundaries: [2], bucketBatchSizes: [2, 2] });
-   * assertEquals(await Array.fromAsync(batches, (x) => x.arraySync()), [[[1], [2]], [[1, 2, 3]]]);
+   * console.log(await Array.fromAsync(batches, (x) => x.arraySync())); // [[[1], [2]], [[1, 2, 3]]]
    * ```
    */
   bucketBySequenceLength(
@@ -258,9 +248,8 @@ export class Dataset<E = TensorNest> extends Sequence<E> {
    * @example
    * ```ts
    * import * as tf from "@weft/weft";
-   * import { assertEquals } from "@std/assert";
    * const sums = tf.data.range(1, 4).scan(tf.scalar(0, "int32"), (sum, x) => [tf.add(sum, x), tf.add(sum, x)]);
-   * assertEquals(await Array.fromAsync(sums, (x) => x.item()), [1, 3, 6]);
+   * console.log(await Array.fromAsync(sums, (x) => x.item())); // [1, 3, 6]
    * ```
    */
   scan<const S, R>(
@@ -279,9 +268,8 @@ export class Dataset<E = TensorNest> extends Sequence<E> {
    * @example
    * ```ts
    * import * as tf from "@weft/weft";
-   * import { assertEquals } from "@std/assert";
    * const sum = await tf.data.range(5).reduce(tf.scalar(0, "int32"), (sum, x) => tf.add(sum, x));
-   * assertEquals(sum.item(), 10);
+   * console.log(sum.item()); // 10
    * ```
    */
   async reduce<const S>(
@@ -302,9 +290,8 @@ export class Dataset<E = TensorNest> extends Sequence<E> {
    * @example
    * ```ts
    * import * as tf from "@weft/weft";
-   * import { assertEquals } from "@std/assert";
    * const pairs = tf.data.range(5).batch(2, { dropRemainder: true });
-   * assertEquals(String(pairs.elementSpec), "int32[2]");
+   * console.log(String(pairs.elementSpec)); // int32[2]
    * ```
    */
   batch(batchSize: number, options: BatchOptions = {}): Dataset<E> {
@@ -318,9 +305,8 @@ export class Dataset<E = TensorNest> extends Sequence<E> {
    * @example
    * ```ts
    * import * as tf from "@weft/weft";
-   * import { assertEquals } from "@std/assert";
    * const words = tf.data.fromGenerator(() => [[1], [2, 3]], tf.TensorSpec([null], "int32"));
-   * for await (using batch of words.paddedBatch(2)) assertEquals(batch.arraySync(), [[1, 0], [2, 3]]);
+   * for await (using batch of words.paddedBatch(2)) console.log(batch.arraySync()); // [[1, 0], [2, 3]]
    * ```
    */
   paddedBatch(batchSize: number, options: PaddedBatchOptions = {}): Dataset<E> {
@@ -335,10 +321,9 @@ export class Dataset<E = TensorNest> extends Sequence<E> {
    * @example
    * ```ts
    * import * as tf from "@weft/weft";
-   * import { assertEquals } from "@std/assert";
    * const words = tf.data.fromGenerator(() => [[1], [2, 3]], tf.TensorSpec([null], "int32"));
    * const batches = words.raggedBatch<tf.RaggedTensor>(2);
-   * for await (using batch of batches) assertEquals(batch.toList(), [[1], [2, 3]]);
+   * for await (using batch of batches) console.log(batch.toList()); // [[1], [2, 3]]
    * ```
    */
   raggedBatch<R = unknown>(batchSize: number, options: BatchOptions = {}): Dataset<R> {
@@ -352,9 +337,8 @@ export class Dataset<E = TensorNest> extends Sequence<E> {
    * @example
    * ```ts
    * import * as tf from "@weft/weft";
-   * import { assertEquals } from "@std/assert";
    * const pairs = tf.data.range(5).batch(3).rebatch(2);
-   * assertEquals(await Array.fromAsync(pairs, (x) => x.arraySync()), [[0, 1], [2, 3], [4]]);
+   * console.log(await Array.fromAsync(pairs, (x) => x.arraySync())); // [[0, 1], [2, 3], [4]]
    * ```
    */
   rebatch(batchSize: number, options: BatchOptions = {}): Dataset<E> {
@@ -367,9 +351,8 @@ export class Dataset<E = TensorNest> extends Sequence<E> {
    * @example
    * ```ts
    * import * as tf from "@weft/weft";
-   * import { assertEquals } from "@std/assert";
    * const lines = tf.data.fromTensorSlices([0.5, 0.25]).enumerate(1);
-   * assertEquals(await Array.fromAsync(lines, ([i, x]) => [i.item(), x.item()]), [[1, 0.5], [2, 0.25]]);
+   * console.log(await Array.fromAsync(lines, ([i, x]) => [i.item(), x.item()])); // [[1, 0.5], [2, 0.25]]
    * ```
    */
   enumerate(start = 0): Dataset<readonly [Tensor, E]> {

@@ -22,9 +22,8 @@ import type { Tout } from "../../engine/script/tout.ts";
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const rows = tf.data.array([{ x: [1, 2], y: 0 }, { x: [3, 4], y: 1 }]);
- * for await (using e of rows.skip(1)) assertEquals([e.x.arraySync(), e.y.item()], [[3, 4], 1]);
+ * for await (using e of rows.skip(1)) console.log(e.x.arraySync(), e.y.item()); // [3, 4] 1
  * ```
  */
 export function array<const T>(items: readonly T[]): Dataset<TensorsOf<T>> {
@@ -53,11 +52,10 @@ export function array<const T>(items: readonly T[]): Dataset<TensorsOf<T>> {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const squares = tf.data.generator(function* () {
  *   for (let i = 0; i < 3; i++) yield i * i;
  * });
- * assertEquals(await Array.fromAsync(squares, (x) => x.item()), [0, 1, 4]);
+ * console.log(await Array.fromAsync(squares, (x) => x.item())); // [0, 1, 4]
  * ```
  */
 export function generator<T>(

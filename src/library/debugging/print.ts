@@ -94,14 +94,13 @@ function write(text: string, stream: string, end: string): void {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const step = tf.function((x: tf.Tensor) => {
  *   const loss = tf.sum(tf.square(x));
  *   tf.print("loss:", loss, x, { summarize: 2 });
  *   return loss;
  * });
  * const y = step(tf.tensor([1, 2, 3, 4, 5])) as tf.Tensor; // loss: 55 [1 2 ... 4 5]
- * assertEquals(y.item(), 55);
+ * console.log(y.item()); // 55
  * ```
  */
 export function print(x: TensorLike, verbose?: boolean): Operation | undefined;

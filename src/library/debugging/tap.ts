@@ -36,12 +36,11 @@ const checkOptions = optionCheck<TapOptions>("tap", { ordered: true, name: true 
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const seen: number[] = [];
  * const f = tf.function((x: tf.Tensor) => tf.square(tf.tap(tf.exp(x), (v) => seen.push(Number(v)))));
  * f(tf.scalar(0));
  * f(tf.scalar(0));
- * assertEquals(seen, [1, 1]);
+ * console.log(seen); // [1, 1]
  * ```
  */
 export function tap(x: TensorLike, fn: TapFunction, options: TapOptions = {}): Tensor {

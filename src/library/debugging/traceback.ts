@@ -8,9 +8,8 @@ import { filtering } from "../../engine/core/throwing/user_stack.ts";
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * tf.debugging.enableTracebackFiltering();
- * assertEquals(tf.debugging.isTracebackFilteringEnabled(), true);
+ * console.log(tf.debugging.isTracebackFilteringEnabled()); // true
  * ```
  */
 export function enableTracebackFiltering(): void {
@@ -24,9 +23,8 @@ export function enableTracebackFiltering(): void {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * tf.debugging.disableTracebackFiltering();
- * assertEquals(tf.debugging.isTracebackFilteringEnabled(), false);
+ * console.log(tf.debugging.isTracebackFilteringEnabled()); // false
  * tf.debugging.enableTracebackFiltering();
  * ```
  */

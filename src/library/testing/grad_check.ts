@@ -55,6 +55,7 @@ export type CheckedFunction = (...inputs: Tensor[]) => Nest<Tensor>;
  * import * as tf from "@weft/weft";
  * import { gradCheck } from "@weft/weft/testing";
  * gradCheck((x, y) => tf.mul(tf.square(x), y), [[1, 2, 3], 4]);
+ * console.log("the gradient holds"); // the gradient holds
  * ```
  */
 export function gradCheck(

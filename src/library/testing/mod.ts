@@ -7,6 +7,7 @@
  * import { gradCheck, opCheck } from "@weft/weft/testing";
  * await opCheck("Mul", [{ inputs: [{ shape: [2, 3] }, { shape: [3] }] }]);
  * gradCheck((x) => tf.mul(x, x), [[1, 2, 3]]);
+ * console.log("as defined"); // as defined
  * ```
  *
  * @module

@@ -102,6 +102,7 @@ export function registeredOpNames(): string[] {
  * ```ts
  * import { opCheck } from "@weft/weft/testing";
  * await opCheck("Mul", [{ inputs: [{ shape: [2, 3] }, { shape: [3] }] }]);
+ * console.log("Mul holds"); // Mul holds
  * ```
  */
 export async function opCheck(

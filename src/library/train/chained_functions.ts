@@ -17,11 +17,10 @@ export { accumulate, chain, ChainOptimizer } from "./chain.ts";
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * using w = tf.variable([1, -2]);
  * using optimizer = tf.train.lion(0.5);
  * optimizer.minimize(() => tf.sum(tf.square(w)));
- * assertEquals(w.arraySync(), [0.5, -1.5]);
+ * console.log(w.arraySync()); // [0.5, -1.5]
  * ```
  */
 export function lion(
@@ -40,11 +39,10 @@ export function lion(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assert } from "@std/assert";
  * using w = tf.variable([3, 4]);
  * using optimizer = tf.train.lamb(0.1);
  * optimizer.minimize(() => tf.sum(tf.square(w)));
- * assert(Math.abs((w.arraySync() as number[])[0] - (3 - 0.5 / Math.SQRT2)) < 1e-5);
+ * console.log((w.dataSync()[0] as number).toFixed(4)); // 2.6464
  * ```
  */
 export function lamb(
@@ -63,12 +61,11 @@ export function lamb(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * using w = tf.variable(tf.ones([4, 8]));
  * using optimizer = tf.train.adafactor(0.01);
  * optimizer.minimize(() => tf.sum(tf.square(w)));
  * const [, r, c] = await optimizer.getWeights();
- * assertEquals([r.tensor.shape, c.tensor.shape], [[4], [8]]);
+ * console.log([r.tensor.shape, c.tensor.shape]); // [[4], [8]]
  * ```
  */
 export function adafactor(
@@ -90,13 +87,12 @@ export function adafactor(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assert } from "@std/assert";
  * using w = tf.variable(tf.eye(3)), b = tf.variable([1, 2, 3]);
  * using optimizer = tf.train.muon(0.02);
  * const cost = () => tf.sum(tf.square(tf.add(w, b)));
  * const before = cost().item();
  * optimizer.minimize(cost);
- * assert(cost().item() < before);
+ * console.log(cost().item() < before); // true
  * ```
  */
 export function muon(learningRate: Rate = 0.001, options: MuonOptions = {}): MuonOptimizer {

@@ -20,10 +20,9 @@ export type { Rate, Schedule } from "./rate.ts";
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * using w = tf.variable([1, 2]);
  * tf.train.sgd(0.5).minimize(() => tf.sum(tf.mul(w, w)));
- * assertEquals(w.arraySync(), [0, 0]);
+ * console.log(w.arraySync()); // [0, 0]
  * ```
  */
 export function sgd(learningRate: Rate): SGDOptimizer {
@@ -36,12 +35,11 @@ export function sgd(learningRate: Rate): SGDOptimizer {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * using w = tf.variable(4);
  * using optimizer = tf.train.momentum(0.25, 0.5);
  * optimizer.minimize(() => tf.mul(w, w));
  * optimizer.minimize(() => tf.mul(w, w));
- * assertEquals(w.item(), 0);
+ * console.log(w.item()); // 0
  * ```
  */
 export function momentum(
@@ -59,11 +57,10 @@ export function momentum(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assert } from "@std/assert";
  * using w = tf.variable(1);
  * using optimizer = tf.train.rmsprop(0.1);
  * optimizer.minimize(() => tf.mul(w, w));
- * assert(Math.abs(w.item() - (1 - 0.1 / Math.sqrt(0.1))) < 1e-6);
+ * console.log(w.item().toFixed(4)); // 0.6838
  * ```
  */
 export function rmsprop(
@@ -83,11 +80,10 @@ export function rmsprop(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assert } from "@std/assert";
  * using w = tf.variable(1);
  * using optimizer = tf.train.adagrad(0.1, 0);
  * optimizer.minimize(() => tf.mul(w, w));
- * assert(Math.abs(w.item() - 0.9) < 1e-6);
+ * console.log(w.item().toFixed(4)); // 0.9000
  * ```
  */
 export function adagrad(learningRate: Rate, initialAccumulatorValue = 0.1): AdagradOptimizer {
@@ -100,11 +96,10 @@ export function adagrad(learningRate: Rate, initialAccumulatorValue = 0.1): Adag
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assert } from "@std/assert";
  * using w = tf.variable(1);
  * using optimizer = tf.train.adadelta(1);
  * optimizer.minimize(() => tf.mul(w, w));
- * assert(w.item() < 1);
+ * console.log(w.item() < 1); // true
  * ```
  */
 export function adadelta(
@@ -121,11 +116,10 @@ export function adadelta(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assert } from "@std/assert";
  * using w = tf.variable(1);
  * using optimizer = tf.train.adam(0.1);
  * optimizer.minimize(() => tf.mul(w, w));
- * assert(Math.abs(w.item() - 0.9) < 1e-6);
+ * console.log(w.item().toFixed(4)); // 0.9000
  * ```
  */
 export function adam(
@@ -143,11 +137,10 @@ export function adam(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assert } from "@std/assert";
  * using w = tf.variable(1);
  * using optimizer = tf.train.adamax(0.1);
  * optimizer.minimize(() => tf.mul(w, w));
- * assert(Math.abs(w.item() - 0.9) < 1e-6);
+ * console.log(w.item().toFixed(4)); // 0.9000
  * ```
  */
 export function adamax(
@@ -166,11 +159,10 @@ export function adamax(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assert } from "@std/assert";
  * using w = tf.variable(1);
  * using optimizer = tf.train.adamw(0.1, 0.5);
  * optimizer.minimize(() => tf.mul(w, w));
- * assert(Math.abs(w.item() - (0.95 - 0.1)) < 1e-5);
+ * console.log(w.item().toFixed(4)); // 0.8500
  * ```
  */
 export function adamw(

@@ -67,8 +67,7 @@ function between<N>(from: number, to: number, part: N, a: Arithmetic<N>): N {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.train.schedules.constant(0.5)(10), 0.5);
+ * console.log(tf.train.schedules.constant(0.5)(10)); // 0.5
  * ```
  */
 export function constant(value: number): Schedule {
@@ -82,9 +81,8 @@ export function constant(value: number): Schedule {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const rate = tf.train.schedules.linear(0, 1, 4);
- * assertEquals([0, 1, 4, 9].map((step) => rate(step)), [0, 0.25, 1, 1]);
+ * console.log([0, 1, 4, 9].map((step) => rate(step))); // [0, 0.25, 1, 1]
  * ```
  */
 export function linear(from: number, to: number, steps: number): Schedule {
@@ -104,9 +102,8 @@ export function linear(from: number, to: number, steps: number): Schedule {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const rate = tf.train.schedules.exponentialDecay(8, 2, 0.5, { staircase: true });
- * assertEquals([0, 1, 2, 5].map((step) => rate(step)), [8, 8, 4, 2]);
+ * console.log([0, 1, 2, 5].map((step) => rate(step))); // [8, 8, 4, 2]
  * ```
  */
 export function exponentialDecay(
@@ -131,8 +128,7 @@ export function exponentialDecay(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.train.schedules.inverseTimeDecay(1, 10, 0.5)(20), 0.5);
+ * console.log(tf.train.schedules.inverseTimeDecay(1, 10, 0.5)(20)); // 0.5
  * ```
  */
 export function inverseTimeDecay(
@@ -184,9 +180,8 @@ const checkCosine = optionCheck<CosineOptions>("cosineDecay", {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const rate = tf.train.schedules.cosineDecay(1, 4, { warmupSteps: 2 });
- * assertEquals([0, 1, 2, 4, 6].map((step) => Math.round(rate(step) * 100) / 100), [0, 0.5, 1, 0.5, 0]);
+ * console.log([0, 1, 2, 4, 6].map((step) => Math.round(rate(step) * 100) / 100)); // [0, 0.5, 1, 0.5, 0]
  * ```
  */
 export function cosineDecay(
@@ -231,9 +226,8 @@ const checkPolynomial = optionCheck<PolynomialOptions>("polynomialDecay", {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const rate = tf.train.schedules.polynomialDecay(1, 4, { endRate: 0, power: 2 });
- * assertEquals([0, 2, 4].map((step) => rate(step)), [1, 0.25, 0]);
+ * console.log([0, 2, 4].map((step) => rate(step))); // [1, 0.25, 0]
  * ```
  */
 export function polynomialDecay(
@@ -263,9 +257,8 @@ export function polynomialDecay(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const rate = tf.train.schedules.piecewiseConstant([2, 3], [1, 0.5, 0.25]);
- * assertEquals([2, 3, 4].map((step) => rate(step)), [1, 0.5, 0.25]);
+ * console.log([2, 3, 4].map((step) => rate(step))); // [1, 0.5, 0.25]
  * ```
  */
 export function piecewiseConstant(
@@ -314,9 +307,8 @@ const checkOneCycle = optionCheck<OneCycleOptions>("oneCycle", {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const rate = tf.train.schedules.oneCycle(1, 10, { warmupPart: 0.6, divFactor: 4 });
- * assertEquals([0, 5].map((step) => Math.round(rate(step) * 1000) / 1000), [0.25, 1]);
+ * console.log([0, 5].map((step) => Math.round(rate(step) * 1000) / 1000)); // [0.25, 1]
  * ```
  */
 export function oneCycle(maxRate: number, steps: number, options: OneCycleOptions = {}): Schedule {
@@ -343,10 +335,9 @@ export function oneCycle(maxRate: number, steps: number, options: OneCycleOption
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const { join, linear } = tf.train.schedules;
  * const rate = join([linear(0, 1, 2), 1, linear(1, 0, 2)], [2, 4]);
- * assertEquals([0, 1, 2, 3, 4, 5, 6].map((step) => rate(step)), [0, 0.5, 1, 1, 1, 0.5, 0]);
+ * console.log([0, 1, 2, 3, 4, 5, 6].map((step) => rate(step))); // [0, 0.5, 1, 1, 1, 0.5, 0]
  * ```
  */
 export function join(schedules: readonly Rate[], boundaries: readonly number[]): Schedule {

@@ -36,14 +36,13 @@ const checkOptions = optionCheck<MovingAverageOptions>("ExponentialMovingAverage
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * using w = tf.variable(8);
  * using ema = new tf.train.ExponentialMovingAverage(0.75);
  * ema.apply([w]);
  * w.assign(0);
  * ema.apply([w]);
- * assertEquals(ema.average(w)!.item(), 6);
- * assertEquals([ema.withAverages(() => w.item()), w.item()], [6, 0]);
+ * console.log(ema.average(w)!.item()); // 6
+ * console.log([ema.withAverages(() => w.item()), w.item()]); // [6, 0]
  * ```
  */
 export class ExponentialMovingAverage {

@@ -30,9 +30,9 @@ export function createGlobalStep(): Variable {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assert } from "@std/assert";
  * const { getOrCreateGlobalStep } = tf.compat.v1.train;
- * new tf.Graph().asDefault(() => assert(getOrCreateGlobalStep() === getOrCreateGlobalStep()));
+ * const same = new tf.Graph().asDefault(() => getOrCreateGlobalStep() === getOrCreateGlobalStep());
+ * console.log(same); // true
  * ```
  */
 export function getOrCreateGlobalStep(): Variable {

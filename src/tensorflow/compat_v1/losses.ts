@@ -80,14 +80,13 @@ export function getRegularizationLoss(scope?: string): Tensor {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const { losses } = tf.compat.v1, g = new tf.Graph();
  * const total = g.asDefault(() => {
  *   losses.meanSquaredError([1, 2], [1, 4]);
  *   losses.absoluteDifference([1, 2], [1, 4]);
  *   return losses.getTotalLoss();
  * });
- * assertEquals(await new tf.Session({ graph: g }).run(total), 3);
+ * console.log(await new tf.Session({ graph: g }).run(total)); // 3
  * ```
  */
 export function getTotalLoss(addRegularizationLosses = true, scope?: string): Tensor {

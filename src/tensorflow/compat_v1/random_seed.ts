@@ -8,12 +8,11 @@ import { type Seed, seedsOf } from "../../engine/ops/random/state.ts";
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * tf.compat.v1.setRandomSeed(7);
- * assertEquals(tf.compat.v1.getRandomSeed(3), [7, 3]);
+ * console.log(tf.compat.v1.getRandomSeed(3)); // [7, 3]
  * tf.compat.v1.setRandomSeed(null);
- * assertEquals(tf.compat.v1.getRandomSeed(3), [87654321, 3]);
- * assertEquals(tf.compat.v1.getRandomSeed(), [null, null]);
+ * console.log(tf.compat.v1.getRandomSeed(3)); // [87654321, 3]
+ * console.log(tf.compat.v1.getRandomSeed()); // [null, null]
  * ```
  */
 export function getRandomSeed(opSeed: Seed | null = null): [number | null, number | null] {

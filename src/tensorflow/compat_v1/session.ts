@@ -40,15 +40,14 @@ function optionsOf(given: RunArguments | undefined): RunOptions | undefined {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const v1 = tf.compat.v1, graph = new tf.Graph();
  * const [x, y] = graph.asDefault(() => {
  *   const x = v1.placeholder("float32", []);
  *   return [x, tf.mul(x, 2)];
  * });
  * await using sess = new v1.Session({ graph });
- * assertEquals(await sess.run(y, new Map([[x, 3]])), 6);
- * await sess.asDefault(async () => assertEquals(await y.eval(new Map([[x, 4]])), 8));
+ * console.log(await sess.run(y, new Map([[x, 3]]))); // 6
+ * await sess.asDefault(async () => console.log(await y.eval(new Map([[x, 4]])))); // 8
  * ```
  */
 export class Session extends BaseSession {
@@ -135,11 +134,10 @@ function partialRuns(name: string): UnimplementedError {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const v1 = tf.compat.v1, graph = new tf.Graph();
  * const y = graph.asDefault(() => tf.add(1, 2));
  * await using _ = new v1.InteractiveSession({ graph });
- * assertEquals(await y.eval(), 3);
+ * console.log(await y.eval()); // 3
  * ```
  */
 export class InteractiveSession extends Session {

@@ -73,12 +73,11 @@ export interface Checkpoint {
  * ```ts
  * import * as tf from "@weft/weft";
  * import { readCheckpoint, writeCheckpoint } from "@weft/weft/tf";
- * import { assertEquals } from "@std/assert";
  * const prefix = `${await Deno.makeTempDir()}/ckpt`;
  * await writeCheckpoint(prefix, { w: tf.tensor([[1, 2]]) });
  * const c = await readCheckpoint(prefix);
- * assertEquals(c.keys(), ["w"]);
- * assertEquals((await c.read("w")).toArray(), [[1, 2]]);
+ * console.log(c.keys()); // ["w"]
+ * console.log((await c.read("w")).toArray()); // [[1, 2]]
  * await c.close();
  * ```
  */
@@ -278,11 +277,10 @@ function copyInto(out: NdArray, part: NdArray, starts: readonly number[]): void 
  * ```ts
  * import * as tf from "@weft/weft";
  * import { readCheckpoint, writeCheckpoint } from "@weft/weft/tf";
- * import { assertEquals } from "@std/assert";
  * const prefix = `${await Deno.makeTempDir()}/ckpt`;
  * using w = tf.variable([1, 2]);
  * await writeCheckpoint(prefix, { "layer/w": w, names: ["a", "b"] });
- * assertEquals((await readCheckpoint(prefix)).spec("names"), { dtype: "string", shape: [2] });
+ * console.log((await readCheckpoint(prefix)).spec("names")); // { dtype: "string", shape: [2] }
  * ```
  */
 export async function writeCheckpoint(

@@ -246,6 +246,7 @@ const nextFile = counter();
  * await events.scalar("loss", 0.5, 1);
  * await events.histogram("weights", tf.randomNormal([100]), 1);
  * await events.close();
+ * console.log([...Deno.readDirSync(folder)].length, "file"); // 1 file
  * await Deno.remove(folder, { recursive: true });
  * ```
  */

@@ -6,10 +6,9 @@
  * @example
  * ```ts
  * import * as tf from "@weft/weft/tfjs-core";
- * import { assertEquals } from "@std/assert";
  * tf.util.assert(tf.engine().backendNames().includes("cpu"), () => "There is a backend");
  * const y = tf.tidy(() => tf.tensor1d([1, 2, 3]).square().sum());
- * assertEquals(y.dataSync()[0], 14);
+ * console.log(y.dataSync()[0]); // 14
  * ```
  *
  * @module

@@ -8,10 +8,9 @@
  * import { fromTfjs, toTfjs } from "@weft/weft/tfjs";
  * import * as tfjs from "@tensorflow/tfjs-core";
  * import "@tensorflow/tfjs-backend-cpu";
- * import { assertEquals } from "@std/assert";
  * const x = toTfjs(tf.tensor([1, 2]));
  * const y = fromTfjs(tfjs.add(x, x));
- * assertEquals(y.arraySync(), [2, 4]);
+ * console.log(y.arraySync()); // [2, 4]
  * ```
  *
  * @module

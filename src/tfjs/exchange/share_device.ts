@@ -30,7 +30,7 @@ export function sharedBackend(): SharedBackend | null {
  * await tf.ready();
  * if (tf.listDevices().some((d) => d.type === "GPU")) {
  *   const { WebGPUBackend } = await import("@tensorflow/tfjs-backend-webgpu");
- *   await shareDevice(WebGPUBackend);
+ *   console.log(await shareDevice(WebGPUBackend)); // …
  * }
  * ```
  */

@@ -108,6 +108,7 @@ function assign(layers: readonly Layer[], stored: ReadonlyMap<string, Stored>): 
  * import { loadKeras } from "@weft/weft/keras";
  * const model = await loadKeras(tfl, "model.keras");
  * model.compile({ optimizer: "adam", loss: "meanSquaredError" });
+ * model.summary(); // prints its layers
  * ```
  */
 export async function loadKeras<M>(tfl: LayersPackage<M>, source: FileSource): Promise<M> {

@@ -5,11 +5,10 @@
  * @example
  * ```ts
  * import { layersTopology } from "@weft/weft/keras";
- * import { assertEquals } from "@std/assert";
  * const layer = { class_name: "InputLayer", config: { batch_shape: [null, 4], name: "x" } };
  * const topology = { class_name: "Sequential", registered_name: null, config: { name: "m", layers: [layer] } };
  * const text = JSON.stringify(layersTopology(topology));
- * assertEquals([text.includes("batch_input_shape"), text.includes("batch_shape")], [true, false]);
+ * console.log([text.includes("batch_input_shape"), text.includes("batch_shape")]); // [true, false]
  * ```
  *
  * @module

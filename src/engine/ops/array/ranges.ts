@@ -134,8 +134,7 @@ const OneHot = defineOp({
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.range(0, 10, 3, "int32").arraySync(), [0, 3, 6, 9]);
+ * console.log(tf.range(0, 10, 3, "int32").arraySync()); // [0, 3, 6, 9]
  * ```
  */
 export function range(
@@ -175,8 +174,7 @@ export function range(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.linspace(0, 1, 5).arraySync(), [0, 0.25, 0.5, 0.75, 1]);
+ * console.log(tf.linspace(0, 1, 5).arraySync()); // [0, 0.25, 0.5, 0.75, 1]
  * ```
  */
 export function linspace(start: number, stop: number, num: number): Tensor {
@@ -197,8 +195,7 @@ export function linspace(start: number, stop: number, num: number): Tensor {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.eye(2, 3).arraySync(), [[1, 0, 0], [0, 1, 0]]);
+ * console.log(tf.eye(2, 3).arraySync()); // [[1, 0, 0], [0, 1, 0]]
  * ```
  */
 export function eye(
@@ -238,8 +235,7 @@ function identityMatrix(dtype: DType, rows: number, columns: number): NdArray {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.diag([1, 2]).arraySync(), [[1, 0], [0, 2]]);
+ * console.log(tf.diag([1, 2]).arraySync()); // [[1, 0], [0, 2]]
  * ```
  */
 export function diag(x: TensorLike): Tensor {
@@ -253,8 +249,7 @@ export function diag(x: TensorLike): Tensor {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.diagPart([[1, 2], [3, 4]]).arraySync(), [1, 4]);
+ * console.log(tf.diagPart([[1, 2], [3, 4]]).arraySync()); // [1, 4]
  * ```
  */
 export function diagPart(x: TensorLike): Tensor {
@@ -272,10 +267,9 @@ const checkGridOptions = optionCheck<{ readonly indexing?: "xy" | "ij" }>("meshg
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const [x, y] = tf.meshgrid([1, 2], [3, 4]);
- * assertEquals(x.arraySync(), [[1, 2], [1, 2]]);
- * assertEquals(y.arraySync(), [[3, 3], [4, 4]]);
+ * console.log(x.arraySync()); // [[1, 2], [1, 2]]
+ * console.log(y.arraySync()); // [[3, 3], [4, 4]]
  * ```
  */
 export function meshgrid(
@@ -317,8 +311,7 @@ export function meshgrid(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.oneHot(tf.tensor1d([0, 2], "int32"), 3).arraySync(), [[1, 0, 0], [0, 0, 1]]);
+ * console.log(tf.oneHot(tf.tensor1d([0, 2], "int32"), 3).arraySync()); // [[1, 0, 0], [0, 0, 1]]
  * ```
  */
 export function oneHot(

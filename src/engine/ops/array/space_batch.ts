@@ -185,9 +185,8 @@ const SpaceToDepth = defineDepth("SpaceToDepth", "toDepth", () => DepthToSpace);
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const x = tf.tensor4d([1, 2, 3, 4], [1, 2, 2, 1]);
- * assertEquals(tf.spaceToBatchND(x, [2, 2], [[0, 0], [0, 0]]).shape, [4, 1, 1, 1]);
+ * console.log(tf.spaceToBatchND(x, [2, 2], [[0, 0], [0, 0]]).shape); // [4, 1, 1, 1]
  * ```
  */
 export function spaceToBatchND(
@@ -205,9 +204,8 @@ export function spaceToBatchND(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const x = tf.tensor4d([1, 2, 3, 4], [4, 1, 1, 1]);
- * assertEquals(tf.batchToSpaceND(x, [2, 2], [[0, 0], [0, 0]]).arraySync(), [[[[1], [2]], [[3], [4]]]]);
+ * console.log(tf.batchToSpaceND(x, [2, 2], [[0, 0], [0, 0]]).arraySync()); // [[[[1], [2]], [[3], [4]]]]
  * ```
  */
 export function batchToSpaceND(x: TensorLike, blockShape: readonly number[], crops: Pairs): Tensor {
@@ -239,9 +237,8 @@ function blockInputs(fn: string, x: TensorLike, block: readonly number[], pairs:
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const x = tf.tensor4d([1, 2, 3, 4], [1, 1, 1, 4]);
- * assertEquals(tf.depthToSpace(x, 2).arraySync(), [[[[1], [2]], [[3], [4]]]]);
+ * console.log(tf.depthToSpace(x, 2).arraySync()); // [[[[1], [2]], [[3], [4]]]]
  * ```
  */
 export function depthToSpace(
@@ -259,9 +256,8 @@ export function depthToSpace(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const x = tf.tensor4d([1, 2, 3, 4], [1, 2, 2, 1]);
- * assertEquals(tf.spaceToDepth(x, 2).arraySync(), [[[[1, 2, 3, 4]]]]);
+ * console.log(tf.spaceToDepth(x, 2).arraySync()); // [[[[1, 2, 3, 4]]]]
  * ```
  */
 export function spaceToDepth(

@@ -34,10 +34,9 @@ const FAMILY = defineConvFamily({
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const x = tf.tensor([1, 2, 3, 4, 5, 6, 7, 8], [2, 2, 2, 1]);
  * const filter = tf.tensor([1, 1, 1, 1, 1, 1, 1, 1], [2, 2, 2, 1, 1]);
- * assertEquals(tf.conv3d(x, filter, 1, "valid").arraySync(), [[[[36]]]]);
+ * console.log(tf.conv3d(x, filter, 1, "valid").arraySync()); // [[[[36]]]]
  * ```
  */
 export function conv3d(
@@ -60,10 +59,9 @@ export function conv3d(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const filter = tf.tensor([1, 2, 3, 4], [1, 2, 2, 1, 1]);
  * const y = tf.conv3dTranspose(tf.tensor([2], [1, 1, 1, 1]), filter, [1, 2, 2, 1], 1, "valid");
- * assertEquals(y.flatten().arraySync(), [2, 4, 6, 8]);
+ * console.log(y.flatten().arraySync()); // [2, 4, 6, 8]
  * ```
  */
 export function conv3dTranspose(

@@ -16,9 +16,8 @@ import { ExtractImagePatches, ExtractVolumePatches } from "./patch_ops.ts";
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const x = tf.reshape(tf.range(0, 9), [1, 3, 3, 1]);
- * assertEquals(tf.extractPatches(x, [2, 2], [1, 2]).arraySync(), [[[[0, 1, 3, 4]], [[3, 4, 6, 7]]]]);
+ * console.log(tf.extractPatches(x, [2, 2], [1, 2]).arraySync()); // [[[[0, 1, 3, 4]], [[3, 4, 6, 7]]]]
  * ```
  */
 export function extractPatches(

@@ -138,9 +138,8 @@ export interface RaggedRanges {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const { rtNestedSplits, rtDenseValues } = tf.raggedRange([0, 5], [3, 7], 1);
- * assertEquals([rtNestedSplits.arraySync(), rtDenseValues.arraySync()], [[0, 3, 5], [0, 1, 2, 5, 6]]);
+ * console.log([rtNestedSplits.arraySync(), rtDenseValues.arraySync()]); // [[0, 3, 5], [0, 1, 2, 5, 6]]
  * ```
  */
 export function raggedRange(
@@ -171,9 +170,8 @@ export interface RaggedRows {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const { outputNestedSplits, outputDenseValues } = tf.raggedGather([[0, 1, 3]], [7, 8, 9], [1, 0], 1);
- * assertEquals([outputNestedSplits[0].arraySync(), outputDenseValues.arraySync()], [[0, 2, 3], [8, 9, 7]]);
+ * console.log([outputNestedSplits[0].arraySync(), outputDenseValues.arraySync()]); // [[0, 2, 3], [8, 9, 7]]
  * ```
  */
 export function raggedGather(
@@ -204,9 +202,8 @@ function indexed(x: TensorLike, name: string): OpInput {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const dense = tf.raggedTensorToTensor([-1, -1], [1, 2, 3], 0, [[0, 2, 3]], ["ROW_SPLITS"]);
- * assertEquals(dense.arraySync(), [[1, 2], [3, 0]]);
+ * console.log(dense.arraySync()); // [[1, 2], [3, 0]]
  * ```
  */
 export function raggedTensorToTensor(

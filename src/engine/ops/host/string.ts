@@ -181,10 +181,9 @@ export interface SplitStrings {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const { values, shape } = tf.string.stringSplit(["hello world", "a b c"], " ");
- * assertEquals(values.arraySync(), ["hello", "world", "a", "b", "c"]);
- * assertEquals(shape.arraySync(), [2, 3]);
+ * console.log(values.arraySync()); // ["hello", "world", "a", "b", "c"]
+ * console.log(shape.arraySync()); // [2, 3]
  * ```
  */
 export function stringSplit(
@@ -218,10 +217,9 @@ export interface NGrams {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const splits = tf.tensor1d([0, 3], "int32");
  * const { nGrams } = tf.string.stringNGrams(["a", "b", "c"], splits, "|", [2], "<", ">", 1, false);
- * assertEquals(nGrams.arraySync(), ["<|a", "a|b", "b|c", "c|>"]);
+ * console.log(nGrams.arraySync()); // ["<|a", "a|b", "b|c", "c|>"]
  * ```
  */
 export function stringNGrams(
@@ -257,8 +255,7 @@ export function stringNGrams(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.string.staticRegexReplace(["banana"], "an", "AN").arraySync(), ["bANANa"]);
+ * console.log(tf.string.staticRegexReplace(["banana"], "an", "AN").arraySync()); // ["bANANa"]
  * ```
  */
 export function staticRegexReplace(
@@ -278,8 +275,7 @@ export function staticRegexReplace(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.string.stringToHashBucketFast(["a", "b", "c", "d"], 10).arraySync(), [9, 2, 2, 5]);
+ * console.log(tf.string.stringToHashBucketFast(["a", "b", "c", "d"], 10).arraySync()); // [9, 2, 2, 5]
  * ```
  */
 export function stringToHashBucketFast(input: TensorLike, numBuckets: number): Tensor {

@@ -90,10 +90,9 @@ const CropAndResizeGradBoxes = defineOp({
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const image = tf.tensor4d([1, 2, 3, 4], [1, 2, 2, 1]);
  * const crops = tf.image.cropAndResize(image, [[0, 0, 1, 1]], tf.tensor1d([0], "int32"), [1, 1]);
- * assertEquals(crops.arraySync(), [[[[2.5]]]]);
+ * console.log(crops.arraySync()); // [[[[2.5]]]]
  * ```
  */
 export function cropAndResize(

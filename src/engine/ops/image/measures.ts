@@ -56,9 +56,8 @@ export function imageGradients(image: TensorLike): { dy: Tensor; dx: Tensor } {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const y = tf.image.sobelEdges(tf.reshape([0, 1, 2, 0, 1, 2, 0, 1, 2], [1, 3, 3, 1]));
- * assertEquals(tf.slice(y, [0, 1, 1], [1, 1, 1]).arraySync(), [[[[[0, 8]]]]]);
+ * console.log(tf.slice(y, [0, 1, 1], [1, 1, 1]).arraySync()); // [[[[[0, 8]]]]]
  * ```
  */
 export function sobelEdges(image: TensorLike): Tensor {
@@ -118,8 +117,7 @@ function pair(fn: string, a: TensorLike, b: TensorLike, maxVal: number): [Tensor
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(Math.round(tf.image.psnr(tf.zeros([2, 2, 1]), tf.fill([2, 2, 1], 0.1), 1).item()), 20);
+ * console.log(Math.round(tf.image.psnr(tf.zeros([2, 2, 1]), tf.fill([2, 2, 1], 0.1), 1).item())); // 20
  * ```
  */
 export function psnr(a: TensorLike, b: TensorLike, maxVal: number): Tensor {
@@ -198,9 +196,8 @@ function similarity(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const x = tf.randomUniform([16, 16, 1]);
- * assertEquals(tf.image.ssim(x, x, 1).item(), 1);
+ * console.log(tf.image.ssim(x, x, 1).item()); // 1
  * ```
  */
 export function ssim(

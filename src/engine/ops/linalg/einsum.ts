@@ -351,10 +351,9 @@ const LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const x = tf.tensor([[1, 2], [3, 4]]);
- * assertEquals(tf.einsum("ij,jk->ik", x, x).arraySync(), [[7, 10], [15, 22]]);
- * assertEquals(tf.einsum("ii->", x).item(), 5);
+ * console.log(tf.einsum("ij,jk->ik", x, x).arraySync()); // [[7, 10], [15, 22]]
+ * console.log(tf.einsum("ii->", x).item()); // 5
  * ```
  */
 export function einsum(equation: string, ...tensors: TensorLike[]): Tensor {

@@ -160,8 +160,7 @@ export function flip(x: Tensor): Tensor {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.linalg.bandPart([[1, 2], [3, 4]], 0, -1).arraySync(), [[1, 2], [0, 4]]);
+ * console.log(tf.linalg.bandPart([[1, 2], [3, 4]], 0, -1).arraySync()); // [[1, 2], [0, 4]]
  * ```
  */
 export function bandPart(
@@ -190,8 +189,7 @@ export function bandPart(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals((tf.linalg.gramSchmidt(tf.tensor([[2, 0], [3, 4]])) as tf.Tensor).arraySync(), [[1, 0], [0, 1]]);
+ * console.log((tf.linalg.gramSchmidt(tf.tensor([[2, 0], [3, 4]])) as tf.Tensor).arraySync()); // [[1, 0], [0, 1]]
  * ```
  */
 export function gramSchmidt(xs: readonly Tensor[] | Tensor): Tensor[] | Tensor {
@@ -233,10 +231,9 @@ export function gramSchmidt(xs: readonly Tensor[] | Tensor): Tensor[] | Tensor {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertAlmostEquals } from "@std/assert";
  * const x = tf.tensor([[3, 1], [4, 2]]);
  * const [q, r] = tf.linalg.qr(x);
- * assertAlmostEquals(tf.max(tf.abs(tf.sub(tf.matMul(q, r), x))).item(), 0, 1e-5);
+ * console.log(tf.max(tf.abs(tf.sub(tf.matMul(q, r), x))).item().toFixed(4)); // 0.0000
  * ```
  */
 export function qr(x: TensorLike, fullMatrices = false): [Tensor, Tensor] {
@@ -251,8 +248,7 @@ export function qr(x: TensorLike, fullMatrices = false): [Tensor, Tensor] {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.linalg.triangularSolve([[2, 0], [1, 1]], [[2], [3]]).arraySync(), [[1], [2]]);
+ * console.log(tf.linalg.triangularSolve([[2, 0], [1, 1]], [[2], [3]]).arraySync()); // [[1], [2]]
  * ```
  */
 export function triangularSolve(
@@ -272,9 +268,8 @@ export function triangularSolve(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.tensordot([[1, 2], [3, 4]], [5, 6], 1).arraySync(), [17, 39]);
- * assertEquals(tf.tensordot([[1, 2], [3, 4]], [[1, 2], [3, 4]], [[0, 1], [0, 1]]).item(), 30);
+ * console.log(tf.tensordot([[1, 2], [3, 4]], [5, 6], 1).arraySync()); // [17, 39]
+ * console.log(tf.tensordot([[1, 2], [3, 4]], [[1, 2], [3, 4]], [[0, 1], [0, 1]]).item()); // 30
  * ```
  */
 export function tensordot(

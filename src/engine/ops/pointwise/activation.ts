@@ -100,8 +100,7 @@ const Prelu = definePointwise("Prelu", ([x, a]) => s.select(s.lt(x, 0), s.mul(x,
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.relu([-1, 2]).arraySync(), [0, 2]);
+ * console.log(tf.relu([-1, 2]).arraySync()); // [0, 2]
  * ```
  */
 export function relu<X extends Operand>(x: X): Like<X> {
@@ -114,8 +113,7 @@ export function relu<X extends Operand>(x: X): Like<X> {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.relu6([-1, 2, 8]).arraySync(), [0, 2, 6]);
+ * console.log(tf.relu6([-1, 2, 8]).arraySync()); // [0, 2, 6]
  * ```
  */
 export function relu6<X extends Operand>(x: X): Like<X> {
@@ -128,8 +126,7 @@ export function relu6<X extends Operand>(x: X): Like<X> {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.leakyRelu([-2, 2], 0.5).arraySync(), [-1, 2]);
+ * console.log(tf.leakyRelu([-2, 2], 0.5).arraySync()); // [-1, 2]
  * ```
  */
 export function leakyRelu<X extends Operand>(x: X, alpha = 0.2): Like<X> {
@@ -142,8 +139,7 @@ export function leakyRelu<X extends Operand>(x: X, alpha = 0.2): Like<X> {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.prelu([[-2, 2], [-4, 4]], [0.5, 1]).arraySync(), [[-1, 2], [-2, 4]]);
+ * console.log(tf.prelu([[-2, 2], [-4, 4]], [0.5, 1]).arraySync()); // [[-1, 2], [-2, 4]]
  * ```
  */
 export function prelu<X extends Operand, Y extends Operand>(x: X, alpha: Y): Like<X, Y> {
@@ -159,8 +155,7 @@ export function prelu<X extends Operand, Y extends Operand>(x: X, alpha: Y): Lik
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.elu([1, -Infinity]).arraySync(), [1, -1]);
+ * console.log(tf.elu([1, -Infinity]).arraySync()); // [1, -1]
  * ```
  */
 export function elu<X extends Operand>(x: X): Like<X> {
@@ -173,8 +168,7 @@ export function elu<X extends Operand>(x: X): Like<X> {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.selu([0]).arraySync(), [0]);
+ * console.log(tf.selu([0]).arraySync()); // [0]
  * ```
  */
 export function selu<X extends Operand>(x: X): Like<X> {

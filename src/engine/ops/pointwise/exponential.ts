@@ -69,8 +69,7 @@ export function toFloatOnly(x: Operand, fn: string): OpInput {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.exp([0, -Infinity]).arraySync(), [1, 0]);
+ * console.log(tf.exp([0, -Infinity]).arraySync()); // [1, 0]
  * ```
  */
 export function exp<X extends Operand>(x: X): Like<X> {
@@ -83,8 +82,7 @@ export function exp<X extends Operand>(x: X): Like<X> {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.expm1([0, -Infinity]).arraySync(), [0, -1]);
+ * console.log(tf.expm1([0, -Infinity]).arraySync()); // [0, -1]
  * ```
  */
 export function expm1<X extends Operand>(x: X): Like<X> {
@@ -97,8 +95,7 @@ export function expm1<X extends Operand>(x: X): Like<X> {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.log([1, 0, -1]).arraySync(), [0, -Infinity, NaN]);
+ * console.log(tf.log([1, 0, -1]).arraySync()); // [0, -Infinity, NaN]
  * ```
  */
 export function log<X extends Operand>(x: X): Like<X> {
@@ -111,8 +108,7 @@ export function log<X extends Operand>(x: X): Like<X> {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.log1p([0, -1]).arraySync(), [0, -Infinity]);
+ * console.log(tf.log1p([0, -1]).arraySync()); // [0, -Infinity]
  * ```
  */
 export function log1p<X extends Operand>(x: X): Like<X> {
@@ -125,8 +121,7 @@ export function log1p<X extends Operand>(x: X): Like<X> {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.erf([0, Infinity]).arraySync(), [0, 1]);
+ * console.log(tf.erf([0, Infinity]).arraySync()); // [0, 1]
  * ```
  */
 export function erf<X extends Operand>(x: X): Like<X> {
@@ -139,8 +134,7 @@ export function erf<X extends Operand>(x: X): Like<X> {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.xlogy([0, 2], [0, 1]).arraySync(), [0, 0]);
+ * console.log(tf.xlogy([0, 2], [0, 1]).arraySync()); // [0, 0]
  * ```
  */
 export function xlogy<X extends Operand, Y extends Operand>(x: X, y: Y): Like<X, Y> {
@@ -153,8 +147,7 @@ export function xlogy<X extends Operand, Y extends Operand>(x: X, y: Y): Like<X,
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.xdivy([0, 2], [0, 4]).arraySync(), [0, 0.5]);
+ * console.log(tf.xdivy([0, 2], [0, 4]).arraySync()); // [0, 0.5]
  * ```
  */
 export function xdivy<X extends Operand, Y extends Operand>(x: X, y: Y): Like<X, Y> {

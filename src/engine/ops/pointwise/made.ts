@@ -31,8 +31,7 @@ export function reciprocalNoNan(x: TensorLike): Tensor {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertAlmostEquals } from "@std/assert";
- * assertAlmostEquals(tf.math.erfcinv(0.5).item(), 0.4769363, 1e-6);
+ * console.log(tf.math.erfcinv(0.5).item().toFixed(4)); // 0.4769
  * ```
  */
 export function erfcinv(x: TensorLike): Tensor {
@@ -66,8 +65,7 @@ export function polyval(coeffs: readonly TensorLike[], x: TensorLike): Tensor {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertAlmostEquals } from "@std/assert";
- * assertAlmostEquals(tf.math.angle(tf.complex(0, 2)).item(), Math.PI / 2, 1e-6);
+ * console.log(tf.math.angle(tf.complex(0, 2)).item().toFixed(4)); // 1.5708
  * ```
  */
 export function angle(x: TensorLike): Tensor {

@@ -119,8 +119,7 @@ const Gelu = definePointwise(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.sigmoid([0, -Infinity]).arraySync(), [0.5, 0]);
+ * console.log(tf.sigmoid([0, -Infinity]).arraySync()); // [0.5, 0]
  * ```
  */
 export function sigmoid<X extends Operand>(x: X): Like<X> {
@@ -133,8 +132,7 @@ export function sigmoid<X extends Operand>(x: X): Like<X> {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.logSigmoid([-1000]).arraySync(), [-1000]);
+ * console.log(tf.logSigmoid([-1000]).arraySync()); // [-1000]
  * ```
  */
 export function logSigmoid<X extends Operand>(x: X): Like<X> {
@@ -147,8 +145,7 @@ export function logSigmoid<X extends Operand>(x: X): Like<X> {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.softplus([1000, -Infinity]).arraySync(), [1000, 0]);
+ * console.log(tf.softplus([1000, -Infinity]).arraySync()); // [1000, 0]
  * ```
  */
 export function softplus<X extends Operand>(x: X): Like<X> {
@@ -161,8 +158,7 @@ export function softplus<X extends Operand>(x: X): Like<X> {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.softsign([-1, 3]).arraySync(), [-0.5, 0.75]);
+ * console.log(tf.softsign([-1, 3]).arraySync()); // [-0.5, 0.75]
  * ```
  */
 export function softsign<X extends Operand>(x: X): Like<X> {
@@ -176,8 +172,7 @@ export function softsign<X extends Operand>(x: X): Like<X> {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.gelu([0, Infinity], false).arraySync(), [0, Infinity]);
+ * console.log(tf.gelu([0, Infinity], false).arraySync()); // [0, Infinity]
  * ```
  */
 export function gelu<X extends Operand>(x: X, approximate = false): Like<X> {

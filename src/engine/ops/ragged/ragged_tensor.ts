@@ -44,10 +44,9 @@ export type RaggedValues = Tensor | RaggedTensor;
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const words = tf.RaggedTensor.fromRowSplits(tf.tensor1d([1, 2, 3, 4]), tf.tensor1d([0, 3, 3, 4], "int32"));
- * assertEquals(words.toList(), [[1, 2, 3], [], [4]]);
- * assertEquals(words.toTensor().arraySync(), [[1, 2, 3], [0, 0, 0], [4, 0, 0]]);
+ * console.log(words.toList()); // [[1, 2, 3], [], [4]]
+ * console.log(words.toTensor().arraySync()); // [[1, 2, 3], [0, 0, 0], [4, 0, 0]]
  * ```
  */
 export class RaggedTensor extends CompositeTensor {

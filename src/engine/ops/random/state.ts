@@ -129,11 +129,10 @@ export function drawingFor<R>(op: Place, counts: DrawCounts, fn: () => R): R {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * tf.setRandomSeed(1);
- * const a = tf.randomUniform([3]).arraySync();
+ * const a = tf.randomUniform([3]);
  * tf.setRandomSeed(1);
- * assertEquals(tf.randomUniform([3]).arraySync(), a);
+ * console.log(tf.equal(tf.randomUniform([3]), a).arraySync()); // [true, true, true]
  * tf.setRandomSeed(null);
  * ```
  */

@@ -61,8 +61,7 @@ export const Prod: OpDef = defineReduction("Prod", { op: "prod", grad: prodGrad 
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.prod([[1, 2], [3, 4]], 1).arraySync(), [2, 12]);
+ * console.log(tf.prod([[1, 2], [3, 4]], 1).arraySync()); // [2, 12]
  * ```
  */
 export function prod<X extends Operand, A extends Axes = undefined>(

@@ -153,9 +153,8 @@ function scan(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.cumsum([1, 2, 3]).arraySync(), [1, 3, 6]);
- * assertEquals(tf.cumsum([1, 2, 3], 0, true, true).arraySync(), [5, 3, 0]);
+ * console.log(tf.cumsum([1, 2, 3]).arraySync()); // [1, 3, 6]
+ * console.log(tf.cumsum([1, 2, 3], 0, true, true).arraySync()); // [5, 3, 0]
  * ```
  */
 export function cumsum<X extends Operand>(
@@ -175,9 +174,8 @@ export function cumsum<X extends Operand>(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.cumprod([2, 3, 4]).arraySync(), [2, 6, 24]);
- * assertEquals(tf.cumprod([2, 3, 4], 0, true).arraySync(), [1, 2, 6]);
+ * console.log(tf.cumprod([2, 3, 4]).arraySync()); // [2, 6, 24]
+ * console.log(tf.cumprod([2, 3, 4], 0, true).arraySync()); // [1, 2, 6]
  * ```
  */
 export function cumprod(x: TensorLike, axis = 0, exclusive = false, reverse = false): Tensor {

@@ -234,12 +234,11 @@ function ofSparse(labels: SparseTensor): [labels: Tensor, labelLength: Tensor] {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const loss = tf.ctcLoss([[1]], tf.zeros([2, 1, 2]), [1], [2]); // of 4 paths 3 are the label
- * assertEquals(Math.round(loss.item() * 1e5), Math.round(-Math.log(3 / 4) * 1e5));
+ * console.log(Math.exp(-loss.item()).toFixed(4)); // 0.7500
  * const labels = new tf.SparseTensor([[0, 0]], tf.tensor([1], [1], "int32"), [1, 1]);
  * const same = tf.ctcLoss(labels, tf.zeros([2, 1, 2]), null, [2], { blankIndex: 0 });
- * assertEquals(same.item(), loss.item());
+ * console.log(same.item() === loss.item()); // true
  * ```
  */
 export function ctcLoss(
@@ -322,10 +321,9 @@ function wantLogits(logits: OpInput, fn: string): void {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const logits = tf.oneHot(tf.tensor([[0], [0], [2], [1]], [4, 1], "int32"), 3);
  * const { decoded: [path] } = tf.ctcGreedyDecoder(logits, [4]);
- * assertEquals(Array.from(path.values.dataSync(), Number), [0, 1]);
+ * console.log(Array.from(path.values.dataSync(), Number)); // [0, 1]
  * ```
  */
 export function ctcGreedyDecoder(
@@ -366,10 +364,9 @@ const checkBeam = optionCheck<CtcBeamOptions>("ctcBeamSearchDecoder", {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const { decoded, scores } = tf.ctcBeamSearchDecoder(tf.zeros([2, 1, 2]), [2], { topPaths: 2 });
- * assertEquals(decoded.length, 2);
- * assertEquals((scores.arraySync() as number[][])[0].map((s) => Math.round(Math.exp(s) * 100)), [75, 25]);
+ * console.log(decoded.length); // 2
+ * console.log((scores.arraySync() as number[][])[0].map((s) => Math.round(Math.exp(s) * 100))); // [75, 25]
  * ```
  */
 export function ctcBeamSearchDecoder(

@@ -93,8 +93,7 @@ const LrnGrad = defineOp({
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.localResponseNormalization([[[1, 1]]], 1, 0, 1, 1).arraySync(), [[[0.5, 0.5]]]);
+ * console.log(tf.localResponseNormalization([[[1, 1]]], 1, 0, 1, 1).arraySync()); // [[[0.5, 0.5]]]
  * ```
  */
 export function localResponseNormalization(

@@ -23,9 +23,8 @@ export type LSTMCellFunc = (data: Tensor, c: Tensor, h: Tensor) => [Tensor, Tens
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const [c, h] = tf.basicLSTMCell(1, tf.zeros([5, 8]), tf.zeros([8]), tf.ones([1, 3]), tf.zeros([1, 2]), tf.zeros([1, 2]));
- * assertEquals([c.shape, h.arraySync()], [[1, 2], [[0, 0]]]);
+ * console.log([c.shape, h.arraySync()]); // [[1, 2], [[0, 0]]]
  * ```
  */
 export function basicLSTMCell(
@@ -64,11 +63,10 @@ export function basicLSTMCell(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const cell: tf.LSTMCellFunc = (x, c, h) => [tf.add(c, x), tf.add(h, x)];
  * const zero = tf.zeros([1, 1]);
  * const [c, h] = tf.multiRNNCell([cell, cell], tf.ones([1, 1]), [zero, zero], [zero, zero]);
- * assertEquals([c.length, h[1].arraySync()], [2, [[1]]]);
+ * console.log([c.length, h[1].arraySync()]); // [2, [[1]]]
  * ```
  */
 export function multiRNNCell(

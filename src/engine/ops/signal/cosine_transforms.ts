@@ -143,9 +143,8 @@ function checked(fn: string, input: TensorLike, { type = 2, n, norm }: DctOption
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertAlmostEquals } from "@std/assert";
  * const [sum] = tf.signal.dct([1, 2, 3, 4]).dataSync() as Float32Array;
- * assertAlmostEquals(sum, 20, 1e-5);
+ * console.log(sum.toFixed(4)); // 20.0000
  * ```
  */
 export function dct(input: TensorLike, options: DctOptions = {}): Tensor {
@@ -160,9 +159,8 @@ export function dct(input: TensorLike, options: DctOptions = {}): Tensor {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assert } from "@std/assert";
  * const x = tf.tensor([1, 2, 3]), y = tf.signal.idct(tf.signal.dct(x, { norm: "ortho" }), { norm: "ortho" });
- * assert(tf.max(tf.abs(tf.sub(x, y))).item() < 1e-5);
+ * console.log(tf.max(tf.abs(tf.sub(x, y))).item() < 1e-5); // true
  * ```
  */
 export function idct(input: TensorLike, options: Omit<DctOptions, "n"> = {}): Tensor {
@@ -204,8 +202,7 @@ function weighed(frames: Tensor, windowFn: WindowFn | null, length: number): Ten
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.signal.mdct(tf.ones([16]), 8).shape, [3, 4]);
+ * console.log(tf.signal.mdct(tf.ones([16]), 8).shape); // [3, 4]
  * ```
  */
 export function mdct(
@@ -243,9 +240,8 @@ export function mdct(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assert } from "@std/assert";
  * const x = tf.randomNormal([32]), y = tf.signal.inverseMdct(tf.signal.mdct(x, 8));
- * assert(tf.max(tf.abs(tf.sub(tf.slice(x, 4, 24), tf.slice(y, 4, 24)))).item() < 1e-5);
+ * console.log(tf.max(tf.abs(tf.sub(tf.slice(x, 4, 24), tf.slice(y, 4, 24)))).item() < 1e-5); // true
  * ```
  */
 export function inverseMdct(
@@ -280,11 +276,10 @@ export function inverseMdct(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const spectrogram = tf.abs(tf.signal.stft(tf.randomNormal([1024]), 256, 128));
  * const mel = tf.matMul(spectrogram, tf.signal.linearToMelWeightMatrix(20, 129));
  * const mfccs = tf.signal.mfccsFromLogMelSpectrograms(tf.log(tf.add(mel, 1e-6)));
- * assertEquals(mfccs.shape, [7, 20]);
+ * console.log(mfccs.shape); // [7, 20]
  * ```
  */
 export function mfccsFromLogMelSpectrograms(logMelSpectrograms: TensorLike): Tensor {

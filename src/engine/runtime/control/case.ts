@@ -38,13 +38,12 @@ const checkOptions = optionCheck<CaseOptions<unknown>>("case", { default: true, 
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const sign = tf.function((x: tf.Tensor) =>
  *   tf.case([[tf.less(x, 0), () => tf.scalar(-1)], [tf.greater(x, 0), () => tf.scalar(1)]], {
  *     default: () => tf.scalar(0),
  *   })
  * );
- * assertEquals((sign(tf.scalar(-3)) as tf.Tensor).item(), -1);
+ * console.log((sign(tf.scalar(-3)) as tf.Tensor).item()); // -1
  * ```
  */
 export function caseOf<T extends Nest<Tensor | TensorArray | CompositeTensor>>(
@@ -102,9 +101,8 @@ function after<T>(check: Check, fn: () => T): T {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const pick = (i: number) => tf.switchCase(i, [() => tf.scalar(10), () => tf.scalar(20)]).item();
- * assertEquals([pick(0), pick(1), pick(7), pick(-1)], [10, 20, 20, 20]);
+ * console.log([pick(0), pick(1), pick(7), pick(-1)]); // [10, 20, 20, 20]
  * ```
  */
 export function switchCase<T extends Nest<Tensor | TensorArray | CompositeTensor>>(

@@ -80,9 +80,8 @@ export const StatelessIf: OpDef = branchOp("StatelessIf");
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const f = tf.function((x: tf.Tensor) => tf.cond(tf.greater(x, 0), () => x, () => tf.neg(x)));
- * assertEquals((f(tf.scalar(-3)) as tf.Tensor).item(), 3);
+ * console.log((f(tf.scalar(-3)) as tf.Tensor).item()); // 3
  * ```
  */
 export function cond<T extends Nest<Tensor | TensorArray | CompositeTensor>>(

@@ -96,11 +96,10 @@ const checkFoldOptions = {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const x = tf.tensor([[1, 2], [3, 4]]), w = tf.tensor([10, 100]);
- * assertEquals(tf.mapFn((row) => tf.sum(row), x).arraySync(), [3, 7]);
+ * console.log(tf.mapFn((row) => tf.sum(row), x).arraySync()); // [3, 7]
  * const { y } = tf.mapFn(([row, a]) => ({ y: tf.mul(row, a) }), [x, w]);
- * assertEquals(y.arraySync(), [[10, 20], [300, 400]]);
+ * console.log(y.arraySync()); // [[10, 20], [300, 400]]
  * ```
  */
 export function mapFn<const E, R extends Nest<Tensor | CompositeTensor>>(
@@ -132,10 +131,9 @@ export function mapFn<const E, R extends Nest<Tensor | CompositeTensor>>(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const x = tf.tensor([1, 2, 3, 4]);
- * assertEquals(tf.scan((a, v) => tf.add(a, v), x).arraySync(), [1, 3, 6, 10]);
- * assertEquals(tf.scan((a, v) => tf.add(a, v), x, { initializer: 10, reverse: true }).arraySync(), [20, 19, 17, 14]);
+ * console.log(tf.scan((a, v) => tf.add(a, v), x).arraySync()); // [1, 3, 6, 10]
+ * console.log(tf.scan((a, v) => tf.add(a, v), x, { initializer: 10, reverse: true }).arraySync()); // [20, 19, 17, 14]
  * ```
  */
 export function scan<const E, const I = E>(
@@ -171,8 +169,7 @@ export function scan<const E, const I = E>(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.foldl((a, v) => tf.sub(tf.mul(a, 2), v), tf.tensor([1, 2, 3])).item(), -3);
+ * console.log(tf.foldl((a, v) => tf.sub(tf.mul(a, 2), v), tf.tensor([1, 2, 3])).item()); // -3
  * ```
  */
 export function foldl<const E, const I = E>(
@@ -190,8 +187,7 @@ export function foldl<const E, const I = E>(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * assertEquals(tf.foldr((a, v) => tf.sub(tf.mul(a, 2), v), tf.tensor([1, 2, 3])).item(), 7);
+ * console.log(tf.foldr((a, v) => tf.sub(tf.mul(a, 2), v), tf.tensor([1, 2, 3])).item()); // 7
  * ```
  */
 export function foldr<const E, const I = E>(

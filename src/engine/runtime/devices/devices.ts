@@ -353,9 +353,8 @@ export function findDevice(name: string): Device {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const y = tf.device("/CPU:0", () => tf.add(1, 2));
- * assertEquals(y.item(), 3);
+ * console.log(y.item()); // 3
  * ```
  */
 export function device<R>(name: string | null, fn: () => R): R {

@@ -27,7 +27,7 @@ export function environment(name: string): string | undefined {
  * ```ts
  * import * as tf from "@weft/weft";
  * for (let step = 0; step < 3; step++) {
- *   // … train …
+ *   console.log(`step ${step}`); // step …
  *   await tf.nextFrame();
  * }
  * ```

@@ -79,7 +79,6 @@ function sameItems<T>(a: readonly T[], b: readonly T[]): boolean {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const g = new tf.Graph();
  * const { x, y } = g.asDefault(() => {
  *   const x = tf.placeholder("float32", [null, 2], "x");
@@ -87,7 +86,7 @@ function sameItems<T>(a: readonly T[], b: readonly T[]): boolean {
  * });
  * await using sess = new tf.Session({ graph: g });
  * const out = await sess.run({ y }, { feeds: new Map([[x, [[1, 2]]]]) }) as { y: tf.NdArray };
- * assertEquals(out.y.toArray(), [[1, 4]]);
+ * console.log(out.y.toArray()); // [[1, 4]]
  * ```
  */
 export class Session {

@@ -49,10 +49,9 @@ export function trainableResources(): VariableState[] {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assert } from "@std/assert";
  * const v = tf.variable(1);
  * tf.disposeVariables();
- * assert(v.isDisposed);
+ * console.log(v.isDisposed); // true
  * ```
  */
 export function disposeVariables(): void {

@@ -248,10 +248,9 @@ export class Variable<R extends Rank = Rank> extends Tensor<R> {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * using v = tf.variable([1, 2]);
  * v.assign([3, 4]);
- * assertEquals(v.add(1).arraySync(), [4, 5]);
+ * console.log(v.add(1).arraySync()); // [4, 5]
  * ```
  */
 export function variable<R extends Rank = Rank>(

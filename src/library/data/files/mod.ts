@@ -46,12 +46,11 @@ const checkListFiles = optionCheck<ListFilesOptions>("listFiles", { shuffle: tru
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const folder = await Deno.makeTempDir();
  * for (const name of ["a.txt", "b.txt", "c.md"]) await Deno.writeTextFile(`${folder}/${name}`, name);
  * const files = tf.data.listFiles(`${folder}/*.txt`, { shuffle: false });
- * const names = await Array.fromAsync(files.asNumpyIterator(), (path) => path.text());
- * assertEquals(names, [`${folder}/a.txt`, `${folder}/b.txt`]);
+ * const names = await Array.fromAsync(files.asNumpyIterator(), (path) => path.text().slice(-5));
+ * console.log(names); // ["a.txt", "b.txt"]
  * await Deno.remove(folder, { recursive: true });
  * ```
  */
@@ -75,9 +74,8 @@ const LARGEST_BUFFER = Number.MAX_SAFE_INTEGER;
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const files = tf.data.fromFiles([new TextEncoder().encode("bytes")]);
- * for await (const { contents } of files.asNumpyIterator()) assertEquals(contents.text(), "bytes");
+ * for await (const { contents } of files.asNumpyIterator()) console.log(contents.text()); // bytes
  * ```
  */
 export function fromFiles(
@@ -94,9 +92,8 @@ export function fromFiles(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const lines = tf.data.textLines(new Blob(["one\ntwo\r\n"]));
- * assertEquals(await Array.fromAsync(lines.asNumpyIterator(), (line) => line.text()), ["one", "two"]);
+ * console.log(await Array.fromAsync(lines.asNumpyIterator(), (line) => line.text())); // ["one", "two"]
  * ```
  */
 export function textLines(files: Files, options: FileOptions = {}): Dataset<Tensor> {
@@ -133,9 +130,8 @@ export class CsvDataset<E> extends Dataset<E> {
    * @example
    * ```ts
    * import * as tf from "@weft/weft";
-   * import { assertEquals } from "@std/assert";
    * const rows = tf.data.csv(new Blob(["name,age\nAnn,31\n"]), { columns: { age: "int32" } });
-   * assertEquals(await rows.columnNames(), ["name", "age"]);
+   * console.log(await rows.columnNames()); // ["name", "age"]
    * ```
    */
   columnNames(): Promise<string[]> {
@@ -154,11 +150,10 @@ export type CsvElement<C> = { readonly [K in keyof C]: Tensor };
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const file = new Blob(["name,age\nAnn,31\n\"B, C\",\n"]);
  * const rows = tf.data.csv(file, { columns: { name: "string", age: { dtype: "int32", default: -1 } } });
  * const seen = await Array.fromAsync(rows.asNumpyIterator(), ({ name, age }) => [name.text(), age.item()]);
- * assertEquals(seen, [["Ann", 31], ["B, C", -1]]);
+ * console.log(seen); // [["Ann", 31], ["B, C", -1]]
  * ```
  */
 export function csv<const O extends CsvOptions>(
@@ -172,14 +167,13 @@ export function csv<const O extends CsvOptions>(
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const file = new Blob(["area,rooms,price\n50,2,9\n80,,14\n"]);
  * const rows = tf.data.csv(file, {
  *   columnConfigs: { area: {}, rooms: { default: 1 }, price: { isLabel: true } },
  *   configuredColumnsOnly: true,
  * });
  * const seen = await Array.fromAsync(rows.asNumpyIterator(), ({ xs, ys }) => [xs.rooms.item(), ys.price.item()]);
- * assertEquals(seen, [[2, 9], [1, 14]]);
+ * console.log(seen); // [[2, 9], [1, 14]]
  * ```
  */
 export function csv<const O extends CsvConfig>(
@@ -197,10 +191,9 @@ export function csv(files: Files, options: CsvOptions | CsvConfig): unknown {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
  * const file = new Blob(['{"text": "hi", "label": 1}\n']);
  * const rows = tf.data.jsonl(file, { outputSignature: { text: "string", label: tf.TensorSpec([], "int32") } });
- * for await (using row of rows) assertEquals(row.label.item(), 1);
+ * for await (using row of rows) console.log(row.label.item()); // 1
  * ```
  */
 export function jsonl<const T extends Tout>(
