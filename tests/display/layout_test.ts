@@ -197,6 +197,38 @@ Deno.test("scopes of names are boxes of a picture, and those that are named stay
   }
 });
 
+Deno.test("a picture that fits has scopes open as far as a screen has room, outer ones first", () => {
+  const graph = scoped();
+  assertEquals(tf.toSvg(graph, { fold: "fit" }), tf.toSvg(graph));
+
+  const steps = (x: tf.Tensor, count: number): tf.Tensor => {
+    for (let i = 0; i < count; i++) x = tf.add(tf.relu(x), tf.sigmoid(x));
+    return x;
+  };
+  const block = new tf.Graph();
+  block.asDefault(() => {
+    let x: tf.Tensor = tf.placeholder("float32", [2], "x");
+    tf.nameScope("block", () => {
+      for (const name of ["first", "second", "third"]) {
+        x = tf.nameScope(name, () => steps(x, name === "second" ? 2 : 30));
+      }
+    });
+    tf.nameScope("wide", () => {
+      for (let i = 0; i < 200; i++) tf.square(x);
+    });
+  });
+  const picture = tf.toSvg(block, { fold: "fit" });
+  const [, width, height] = /width="(\d+)" height="(\d+)"/.exec(picture)!;
+  assert(Number(width) <= 1600 && Number(height) <= 1000, `${width}×${height}`);
+  const { labels } = boxesOf(picture);
+  assertEquals(labels.filter((label) => /^\d/.test(label)), [
+    "90 in first",
+    "90 in third",
+    "200 in wide",
+  ]);
+  assertEquals(labels.length, 1 + 3 + 6);
+});
+
 Deno.test("scopes that read each other are boxes still, with a line that goes up", () => {
   const graph = new tf.Graph();
   graph.asDefault(() => {

@@ -32,6 +32,8 @@ export function showPictures(
   { list, picture, text, fold, scopes }: PicturePlace,
 ): void {
   const open = new Set<string>();
+  // Scopes that there is room for are open at first.
+  let isNew = true;
   list.replaceChildren(...pictures.map(({ title }, i) => new Option(title, String(i))));
   list.hidden = pictures.length === 0;
 
@@ -42,7 +44,9 @@ export function showPictures(
     scopes.hidden = !(has && fold.checked);
     if (text) text.textContent = chosen?.text ?? "";
     if (!has || !fold.checked) return showPicture(picture, chosen?.svg ?? "");
-    const { foldedSvg } = await import("./groups.ts");
+    const { foldedSvg, openOnScreen } = await import("./groups.ts");
+    if (isNew) { for (const scope of openOnScreen(chosen.drawing)) open.add(scope); }
+    isNew = false;
     showPicture(picture, foldedSvg(chosen.drawing, open));
     scopes.replaceChildren(...buttons());
   };
@@ -69,6 +73,7 @@ export function showPictures(
     const chosen = pictures[Number(list.value)];
     fold.checked = (chosen?.drawing.nodes.length ?? 0) > MANY;
     open.clear();
+    isNew = true;
     void show();
   };
   list.onchange = choose;

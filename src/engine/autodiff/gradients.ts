@@ -242,6 +242,7 @@ export function hessians(
   xs: Tensor | readonly Tensor[],
   options: GradientsOptions = {},
 ): Tensor[] {
+  checkOptions(options);
   const sources = listOf(xs);
   const first = gradients(ys, xs, { ...options, unconnectedGradients: "zero" }) as Tensor[];
   return first.map((g, i) =>

@@ -28,6 +28,11 @@ export function wantNumber(value: unknown, arg: string, fn: string): void {
   if (typeof value !== "number") throw wrongArgument(value, arg, fn, "a number");
 }
 
+/** Throws for a value that is neither true nor false, such as an options object in the position of a flag. */
+export function wantBoolean(value: unknown, arg: string, fn: string): void {
+  if (typeof value !== "boolean") throw wrongArgument(value, arg, fn, "a boolean");
+}
+
 /** Throws for a value that is not a string. */
 export function wantString(value: unknown, arg: string, fn: string): void {
   if (typeof value !== "string") throw wrongArgument(value, arg, fn, "a string");

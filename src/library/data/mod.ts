@@ -1,7 +1,13 @@
 /** tf.data: datasets and their sources. */
 import { asDType, type DType } from "../../engine/core/dtype.ts";
 import { isPlainObject } from "../../engine/core/nest.ts";
-import { optionCheck, wantList, wrongArgument } from "../../engine/core/arguments.ts";
+import {
+  optionCheck,
+  wantBoolean,
+  wantList,
+  wantNumber,
+  wrongArgument,
+} from "../../engine/core/arguments.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { Tout } from "../../engine/script/tout.ts";
 import { Dataset } from "./dataset.ts";
@@ -72,9 +78,13 @@ export function range(
   options?: RangeOptions,
 ): Dataset<Tensor>;
 export function range(...args: (number | RangeOptions | undefined)[]): Dataset<Tensor> {
-  const numbers = args.filter((a) => typeof a === "number");
-  const options = args.find((a) => typeof a === "object");
+  const given = args.filter((a) => a !== undefined), last = given.at(-1);
+  const options = typeof last === "object" ? last : undefined;
   checkRangeOptions(options);
+  const numbers = (options === undefined ? given : given.slice(0, -1)) as number[];
+  numbers.forEach((n, i) => {
+    wantNumber(n, numbers.length === 1 ? "stop" : ["start", "stop", "step"][i], "data.range");
+  });
   const [start, stop, step = 1] = numbers.length === 1 ? [0, numbers[0]] : numbers;
   return new Dataset<Tensor>(rangeSource(start, stop, step, asDType(options?.dtype ?? "int32")));
 }
@@ -206,6 +216,7 @@ export function chooseFromDatasets<E>(
   if (!(choiceDataset instanceof Dataset)) {
     throw wrongArgument(choiceDataset, "choiceDataset", "chooseFromDatasets", "a Dataset");
   }
+  wantBoolean(stopOnEmptyDataset, "stopOnEmptyDataset", "chooseFromDatasets");
   return new Dataset<E>(chooseSource(sources, choiceDataset.source, stopOnEmptyDataset));
 }
 

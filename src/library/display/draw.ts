@@ -41,7 +41,7 @@ export function toDot(graph: Drawable, options: DrawOptions = {}): string {
 /**
  * A graph as an SVG picture: boxes in layers, coloured by the device they run on, script ops and calls with their function's
  * name, edges over which a value is read back to the host in red. Constants and variables stand in the boxes that read them, and with
- * `fold` each scope of names (`tf.nameScope`) is one box. Throws `TypeError` for a value without a graph.
+ * `fold` each scope of names (`tf.nameScope`) is one box, or, with `"fit"`, each that a screen has no room for. Throws `TypeError` for a value without a graph.
  *
  * @example
  * ```ts

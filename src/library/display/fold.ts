@@ -11,13 +11,23 @@ function shutScope(name: string, open: ReadonlySet<string>): string | null {
   return null;
 }
 
-/** Joins the nodes of each scope that is not open. A scope of one node stays that node. */
-export function folded({ nodes, edges }: Drawing, open: ReadonlySet<string> = new Set()): Drawing {
+/** The nodes by the scope that holds them shut, null for those that no scope does, in the order of the graph. */
+export function boxesOf(
+  nodes: readonly DrawnNode[],
+  open: ReadonlySet<string>,
+): Map<string | null, DrawnNode[]> {
   const members = new Map<string | null, DrawnNode[]>();
   for (const node of nodes) {
-    const scope = shutScope(node.name, open);
-    members.set(scope, [...members.get(scope) ?? [], node]);
+    const scope = shutScope(node.name, open), others = members.get(scope);
+    if (others === undefined) members.set(scope, [node]);
+    else others.push(node);
   }
+  return members;
+}
+
+/** Joins the nodes of each scope that is not open. A scope of one node stays that node. */
+export function folded({ nodes, edges }: Drawing, open: ReadonlySet<string> = new Set()): Drawing {
+  const members = boxesOf(nodes, open);
   const boxes: DrawnNode[] = [], boxOfScope = new Map<string, number>();
   const place = nodes.map((node) => {
     const scope = shutScope(node.name, open), within = members.get(scope)!;

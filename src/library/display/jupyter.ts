@@ -104,7 +104,7 @@ function consoleText(x: object): string {
 }
 
 function shownGraph(graph: Graph, text: string): Shown {
-  const fold = graph.operations.length > MOST_OPEN;
+  const fold = graph.operations.length > MOST_OPEN && "fit";
   return { "text/plain": text, "image/svg+xml": toSvg(graph, { fold }) };
 }
 

@@ -16,6 +16,7 @@ import { requiredDevice } from "../../engine/runtime/plan/make_plan.ts";
 import type { Session } from "../../engine/runtime/session/session.ts";
 import { arrayLabel } from "./array_label.ts";
 import { runDrawing } from "./plan_drawing.ts";
+import { openOnScreen } from "./fit.ts";
 import { folded } from "./fold.ts";
 import { type Drawable, graphOf, isScript, scriptName } from "./summary.ts";
 
@@ -28,8 +29,11 @@ export interface DrawOptions {
    * into one kernel. Default: the graph as it was written.
    */
   readonly session?: Session;
-  /** True: each scope of names (`tf.nameScope`) is one box. A list: all but these scopes. Default: a box for each operation. */
-  readonly fold?: boolean | readonly string[];
+  /**
+   * True: each scope of names (`tf.nameScope`) is one box. A list: all but these scopes. `"fit"`: all but those that a picture of 1600×1000
+   * has room for. Default: a box for each operation.
+   */
+  readonly fold?: boolean | "fit" | readonly string[];
 }
 
 export interface DrawnNode {
@@ -65,11 +69,12 @@ export interface Drawing {
 export function drawing(x: Drawable, fn: string, options: DrawOptions): Drawing {
   optionCheck<DrawOptions>(fn, { feeds: true, session: true, fold: true })(options);
   const { fold = false } = options;
-  if (typeof fold !== "boolean" && !isListOfNames(fold)) {
-    throw wrongArgument(fold, "fold", fn, "true, or a list of the scopes that stay open");
+  if (typeof fold !== "boolean" && fold !== "fit" && !isListOfNames(fold)) {
+    throw wrongArgument(fold, "fold", fn, 'true, "fit", or a list of the scopes that stay open');
   }
   const drawn = openDrawing(graphOf(x, fn), fn, options);
-  return fold === false ? drawn : folded(drawn, new Set(fold === true ? [] : fold));
+  if (fold === false) return drawn;
+  return folded(drawn, fold === "fit" ? openOnScreen(drawn) : new Set(fold === true ? [] : fold));
 }
 
 const isListOfNames = (x: unknown): boolean =>

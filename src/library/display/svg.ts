@@ -14,7 +14,8 @@ export function fillOf({ script, device }: DrawnNode): string {
   return script ? FILL.script : FILL[device];
 }
 
-const BOX = { width: 160, height: 40, across: 24, down: 30 };
+/** Sizes of boxes and of the room between them. */
+export const BOX = { width: 160, height: 40, across: 24, down: 30 };
 
 function escaped(text: string): string {
   const entities: Record<string, string> = {

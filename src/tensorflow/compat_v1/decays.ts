@@ -1,5 +1,5 @@
 /** Learning rates that follow a step count. */
-import { wantList, wantNumber } from "../../engine/core/arguments.ts";
+import { wantBoolean, wantList, wantNumber } from "../../engine/core/arguments.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
@@ -11,7 +11,6 @@ import { pow } from "../../engine/ops/pointwise/power.ts";
 import { ceil, floor } from "../../engine/ops/pointwise/rounding.ts";
 import { minimum, where } from "../../engine/ops/pointwise/select.ts";
 import { cos } from "../../engine/ops/pointwise/trigonometric.ts";
-import { checkFlag } from "./optimizer_arguments.ts";
 
 /** Converts the rate, the step and other numbers to the rate's dtype. Throws `ValueError` where there is no step. */
 function inDTypeOf(
@@ -44,7 +43,7 @@ export function exponentialDecay(
   decayRate: TensorLike,
   staircase = false,
 ): Tensor {
-  checkFlag("exponentialDecay", "staircase", staircase);
+  wantBoolean(staircase, "staircase", "exponentialDecay");
   const { rate, step, number } = inDTypeOf(learningRate, globalStep, "exponential_decay");
   const turns = div(step, number(decaySteps));
   return mul(rate, pow(number(decayRate), staircase ? floor(turns) : turns));
@@ -61,7 +60,7 @@ export function naturalExpDecay(
   decayRate: TensorLike,
   staircase = false,
 ): Tensor {
-  checkFlag("naturalExpDecay", "staircase", staircase);
+  wantBoolean(staircase, "staircase", "naturalExpDecay");
   const { rate, step, number } = inDTypeOf(learningRate, globalStep, "natural_exp_decay");
   return exponentialDecay(rate, step, decaySteps, exp(neg(number(decayRate))), staircase);
 }
@@ -77,7 +76,7 @@ export function inverseTimeDecay(
   decayRate: TensorLike,
   staircase = false,
 ): Tensor {
-  checkFlag("inverseTimeDecay", "staircase", staircase);
+  wantBoolean(staircase, "staircase", "inverseTimeDecay");
   const { rate, step, number } = inDTypeOf(learningRate, globalStep, "inverse_time_decay");
   const turns = div(step, number(decaySteps));
   return div(rate, add(mul(number(decayRate), staircase ? floor(turns) : turns), 1));
@@ -127,7 +126,7 @@ export function polynomialDecay(
   power: TensorLike = 1,
   cycle = false,
 ): Tensor {
-  checkFlag("polynomialDecay", "cycle", cycle);
+  wantBoolean(cycle, "cycle", "polynomialDecay");
   const { rate, step, number } = inDTypeOf(learningRate, globalStep, "polynomial_decay");
   const steps = number(decaySteps), end = number(endLearningRate);
   const begun = where(equal(step, 0), number(1), ceil(div(step, steps)));

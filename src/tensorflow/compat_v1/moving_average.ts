@@ -1,7 +1,13 @@
 /** ExponentialMovingAverage: variables that slowly follow other variables and tensors. */
 import { counted, showAs } from "../../engine/core/arrays/shown.ts";
 import { DTYPES } from "../../engine/core/dtype.ts";
-import { optionCheck, wantList, wantString, wrongArgument } from "../../engine/core/arguments.ts";
+import {
+  optionCheck,
+  wantBoolean,
+  wantList,
+  wantString,
+  wrongArgument,
+} from "../../engine/core/arguments.ts";
 import { isPlainObject } from "../../engine/core/nest.ts";
 import { Tensor, type TensorLike } from "../../engine/core/tensor.ts";
 import type { Graph } from "../../engine/graph/graph.ts";
@@ -14,7 +20,7 @@ import { pow } from "../../engine/ops/pointwise/power.ts";
 import { minimum } from "../../engine/ops/pointwise/select.ts";
 import { cond } from "../../engine/runtime/control/cond.ts";
 import { graphVariable, Variable } from "../../engine/runtime/variables/variable.ts";
-import { checkFlag, checkRates } from "./optimizer_arguments.ts";
+import { checkRates } from "./optimizer_arguments.ts";
 import { addToCollection, graphFor, GraphKeys } from "./collections.ts";
 import {
   globalVariables,
@@ -96,7 +102,7 @@ export class ExponentialMovingAverage {
       decay,
       ...updates !== null && updates !== undefined && { numUpdates: updates },
     });
-    checkFlag(of, "zeroDebias", zeroDebias);
+    wantBoolean(zeroDebias, "zeroDebias", of);
     wantString(name, "name", of);
     this.#decay = decay;
     this.#numUpdates = updates ?? null;

@@ -4,7 +4,13 @@ import { apply1 } from "../../engine/core/apply.ts";
 import { lookupOp } from "../../engine/core/op.ts";
 import { Tensor, type TensorLike } from "../../engine/core/tensor.ts";
 import { ValueError } from "../../engine/core/errors.ts";
-import { optionCheck, wantList, wantString, wrongArgument } from "../../engine/core/arguments.ts";
+import {
+  optionCheck,
+  wantBoolean,
+  wantList,
+  wantString,
+  wrongArgument,
+} from "../../engine/core/arguments.ts";
 import { gradients } from "../../engine/autodiff/gradients.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
 import { fill } from "../../engine/ops/array/creation.ts";
@@ -17,7 +23,7 @@ import type { Graph } from "../../engine/graph/graph.ts";
 import type { Operation } from "../../engine/graph/operation.ts";
 import { graphVariable, Variable } from "../../engine/runtime/variables/variable.ts";
 import { graphFor } from "./collections.ts";
-import { checkFlag } from "./optimizer_arguments.ts";
+
 import { trainableVariables } from "./variables.ts";
 
 /** A gradient, or null where there is none, and its variable. */
@@ -85,7 +91,7 @@ export abstract class Optimizer {
 
   /** `useLocking` changes nothing: updates of a variable never meet here. Throws `TypeError` for values of another kind. */
   constructor(useLocking: boolean, name: string) {
-    checkFlag("Optimizer", "useLocking", useLocking);
+    wantBoolean(useLocking, "useLocking", "Optimizer");
     wantString(name, "name", "Optimizer");
     this.name = name;
   }

@@ -19,8 +19,3 @@ export function checkRates(of: string, rates: Readonly<Record<string, Rate>>): v
     if (!fits) throw wrongArgument(rate, name, of, "a number, a scalar or a function of none");
   }
 }
-
-/** Throws `TypeError` for a value that is neither true nor false. */
-export function checkFlag(of: string, name: string, flag: boolean): void {
-  if (typeof flag !== "boolean") throw wrongArgument(flag, name, of, "true or false");
-}

@@ -1,12 +1,12 @@
 /** The optimizers of TensorFlow 1, in its numerics. Updates never meet each other here, so that `useLocking` changes nothing. */
-import { wantNumber } from "../../engine/core/arguments.ts";
+import { wantBoolean, wantNumber } from "../../engine/core/arguments.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
 import { mul } from "../../engine/ops/pointwise/arithmetic.ts";
 import type { Graph } from "../../engine/graph/graph.ts";
 import type { Operation } from "../../engine/graph/operation.ts";
 import type { Variable } from "../../engine/runtime/variables/variable.ts";
-import { checkFlag, checkRates, type Rate, valueOf } from "./optimizer_arguments.ts";
+import { checkRates, type Rate, valueOf } from "./optimizer_arguments.ts";
 import { Optimizer, type Update } from "./optimizer.ts";
 
 /** Plain gradient descent. Follows TensorFlow `tf.compat.v1.train.GradientDescentOptimizer`. */
@@ -46,7 +46,7 @@ export class MomentumOptimizer extends Optimizer {
   ) {
     super(useLocking, name);
     checkRates("MomentumOptimizer", { learningRate, momentum });
-    checkFlag("MomentumOptimizer", "useNesterov", useNesterov);
+    wantBoolean(useNesterov, "useNesterov", "MomentumOptimizer");
     this.#rate = learningRate;
     this.#momentum = momentum;
     this.#useNesterov = useNesterov;
@@ -138,7 +138,7 @@ export class RMSPropOptimizer extends Optimizer {
   ) {
     super(useLocking, name);
     checkRates("RMSPropOptimizer", { learningRate, decay, momentum, epsilon });
-    checkFlag("RMSPropOptimizer", "centered", centered);
+    wantBoolean(centered, "centered", "RMSPropOptimizer");
     this.#scalars = [learningRate, decay, momentum, epsilon];
     this.#centered = centered;
   }

@@ -1,4 +1,5 @@
 /** loadGraphModel: TensorFlow.js's graph models. Its code is loaded by the first call. */
+import { wantObject } from "../../engine/core/arguments.ts";
 import type { ModelOptions, ModelSource } from "./artifacts.ts";
 import type { GraphModel } from "./graph_model.ts";
 
@@ -41,6 +42,7 @@ export async function loadGraphModel(
   source: ModelSource,
   options: ModelOptions = {},
 ): Promise<GraphModel> {
+  wantObject(options, "options", "loadGraphModel");
   const { readGraphModel } = await import("./graph_model.ts");
   return await readGraphModel(source, options);
 }

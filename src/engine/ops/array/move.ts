@@ -1,4 +1,5 @@
 /** Moves elements: transpose, reverse, roll. */
+import { wantBoolean } from "../../core/arguments.ts";
 import type { AxisMap } from "../../core/meaning.ts";
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { DTYPES } from "../../core/dtype.ts";
@@ -149,6 +150,7 @@ const Roll = defineOp({
  * ```
  */
 export function transpose(x: TensorLike, perm?: TensorLike | null, conjugate = false): Tensor {
+  wantBoolean(conjugate, "conjugate", "transpose");
   const input = toInput(x, "x", "transpose");
   const moved = apply1(Transpose, [input, orderOf(input, perm)]);
   return conjugate && DTYPES[moved.dtype].kind === "complex"

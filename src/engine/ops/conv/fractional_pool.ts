@@ -1,6 +1,6 @@
 /** Pooling over windows whose places are drawn, in the namespace `tf.nn`. On the host. */
 import { apply, apply1 } from "../../core/apply.ts";
-import { wantNumber, wrongArgument } from "../../core/arguments.ts";
+import { wantBoolean, wantNumber } from "../../core/arguments.ts";
 import { InvalidArgumentError, LookupError, ValueError } from "../../core/errors.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import {
@@ -218,9 +218,8 @@ interface Given {
 
 function pooled(def: OpDef, value: TensorLike, given: Given, fn: string): FractionallyPooled {
   const { poolingRatio: ratio, pseudoRandom, overlapping, seed } = given;
-  for (const [name, flag] of Object.entries({ pseudoRandom, overlapping })) {
-    if (typeof flag !== "boolean") throw wrongArgument(flag, name, fn, "a boolean");
-  }
+  wantBoolean(pseudoRandom, "pseudoRandom", fn);
+  wantBoolean(overlapping, "overlapping", fn);
   wantNumber(seed, "seed", fn);
   if (!Array.isArray(ratio)) wantNumber(ratio, "poolingRatio", fn);
   const ratios = Array.isArray(ratio) ? [...ratio] : [1, ratio as number, ratio as number, 1];

@@ -1,5 +1,5 @@
 /** Colours of images: their spaces, brightness, contrast, and random changes of them. */
-import { wantNumber } from "../../core/arguments.ts";
+import { wantBoolean, wantNumber } from "../../core/arguments.ts";
 import { compose } from "../../core/apply.ts";
 import type { DType } from "../../core/dtype.ts";
 import { asDType, isFloating, isInteger } from "../../core/dtype.ts";
@@ -100,6 +100,7 @@ function change(
  * ```
  */
 export function convertImageDtype(image: TensorLike, dtype: DType, saturate = false): Tensor {
+  wantBoolean(saturate, "saturate", "convertImageDtype");
   return compose(() => {
     const x = asTensor(toInput(image, "image", "convertImageDtype")), to = asDType(dtype);
     if (x.dtype === to) return add(x, 0);

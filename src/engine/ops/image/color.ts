@@ -1,4 +1,5 @@
 /** Colours: greyscale and RGB, and thresholds for black and white. */
+import { wantBoolean, wantNumber } from "../../core/arguments.ts";
 import { compose } from "../../core/apply.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -94,6 +95,8 @@ export function threshold(
   inverted = false,
   threshValue = 0.5,
 ): Tensor {
+  wantBoolean(inverted, "inverted", "threshold");
+  wantNumber(threshValue, "threshValue", "threshold");
   return compose(() => {
     const input = asTensor(toInput(image, "image", "threshold"));
     const shape = shapeOfInput(input);

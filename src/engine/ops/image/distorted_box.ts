@@ -1,6 +1,6 @@
 /** Random parts of images that show enough of given boxes, part of the namespace `tf.image`. On the host. */
 import { apply, type OpInput } from "../../core/apply.ts";
-import { optionCheck, wantList, wantNumber, wrongArgument } from "../../core/arguments.ts";
+import { optionCheck, wantBoolean, wantList, wantNumber } from "../../core/arguments.ts";
 import { isInteger } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { type NdArray, setElement } from "../../core/nd_array.ts";
@@ -252,9 +252,7 @@ function inputsOf(
   wantNumber(maxAttempts, "maxAttempts", fn);
   wantList(ratios, "aspectRatioRange", fn, "two numbers");
   wantList(areas, "areaRange", fn, "two numbers");
-  if (typeof usesImage !== "boolean") {
-    throw wrongArgument(usesImage, "useImageIfNoBoundingBoxes", fn, "a boolean");
-  }
+  wantBoolean(usesImage, "useImageIfNoBoundingBoxes", fn);
   const isIn = (range: readonly number[], end: number) =>
     range.length === 2 && range.every((v) => v > 0 && v <= end);
   if (

@@ -1,6 +1,6 @@
 /** Windows of images that may reach beyond them, part of the namespace `tf.image`. On the host. */
 import { apply1 } from "../../core/apply.ts";
-import { optionCheck, wrongArgument } from "../../core/arguments.ts";
+import { optionCheck, wantBoolean } from "../../core/arguments.ts";
 import { ValueError } from "../../core/errors.ts";
 import { type Attrs, defineOp, type OpDef } from "../../core/op.ts";
 import type { NdArray } from "../../core/nd_array.ts";
@@ -177,9 +177,8 @@ export function extractGlimpse(
   const fn = "image.extractGlimpse";
   check(options);
   const { centered = true, normalized = true, noise = "uniform" } = options;
-  for (const [name, value] of Object.entries({ centered, normalized })) {
-    if (typeof value !== "boolean") throw wrongArgument(value, name, fn, "a boolean");
-  }
+  wantBoolean(centered, "centered", fn);
+  wantBoolean(normalized, "normalized", fn);
   if (!["uniform", "gaussian", "zero"].includes(noise)) {
     throw new ValueError(
       `Cannot apply ${fn} with noise ${brief(noise)}: wanted "uniform", "gaussian" or "zero"`,

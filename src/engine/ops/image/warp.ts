@@ -1,4 +1,5 @@
 /** Turning and bending images: transform, rotateWithOffset, flips. */
+import { wantNumber } from "../../core/arguments.ts";
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { type Attrs, defineOp } from "../../core/op.ts";
@@ -127,6 +128,7 @@ export function transform(
   fillValue = 0,
   outputShape?: readonly [number, number],
 ): Tensor {
+  wantNumber(fillValue, "fillValue", "transform");
   const images = imagesInput(image, "transform");
   const rows = toInput(transforms, "transforms", "transform");
   const shape = shapeOfInput(images), rowShape = shapeOfInput(rows);

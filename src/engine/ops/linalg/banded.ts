@@ -1,6 +1,6 @@
 /** Triangular systems whose matrices have few diagonals, part of the namespace `tf.linalg`: bandedTriangularSolve. */
 import { apply1, compose } from "../../core/apply.ts";
-import { optionCheck, wrongArgument } from "../../core/arguments.ts";
+import { optionCheck, wantBoolean } from "../../core/arguments.ts";
 import { ValueError } from "../../core/errors.ts";
 import { defineOp, lookupOp, type OpDef } from "../../core/op.ts";
 import { broadcastShapes, compatible, type PartialShape, shapeText } from "../../core/shape.ts";
@@ -99,9 +99,8 @@ export function bandedTriangularSolve(
   const fn = "linalg.bandedTriangularSolve";
   check(options);
   const { lower = true, adjoint = false } = options;
-  for (const [name, value] of Object.entries({ lower, adjoint })) {
-    if (typeof value !== "boolean") throw wrongArgument(value, name, fn, "a boolean");
-  }
+  wantBoolean(lower, "lower", fn);
+  wantBoolean(adjoint, "adjoint", fn);
   return compose(() => {
     const left = asTensor(toFloatInput(bands, "bands", fn));
     const [a, b] = toMatchingInputs(left, rhs, fn, ["bands", "rhs"]);

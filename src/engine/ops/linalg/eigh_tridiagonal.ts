@@ -1,6 +1,6 @@
 /** Eigenvalues of symmetric matrices of three diagonals, part of the namespace `tf.linalg`. */
 import { compose } from "../../core/apply.ts";
-import { optionCheck, wantList, wrongArgument } from "../../core/arguments.ts";
+import { optionCheck, wantBoolean, wantList } from "../../core/arguments.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { compatible, shapeText } from "../../core/shape.ts";
@@ -78,9 +78,7 @@ export function eighTridiagonal(
   const fn = "linalg.eighTridiagonal";
   check(options);
   const { eigvalsOnly = true, select = "a", selectRange = [0, 0] } = options;
-  if (typeof eigvalsOnly !== "boolean") {
-    throw wrongArgument(eigvalsOnly, "eigvalsOnly", fn, "a boolean");
-  }
+  wantBoolean(eigvalsOnly, "eigvalsOnly", fn);
   checkRange(options, fn);
   const made = compose(() => {
     const first = asTensor(toFloatInput(alpha, "alpha", fn));

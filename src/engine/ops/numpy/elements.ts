@@ -1,5 +1,5 @@
 /** NumPy's functions of elements that stand nowhere else: logarithms, lengths, steps, membership, weighted means. */
-import { optionCheck } from "../../core/arguments.ts";
+import { optionCheck, wantBoolean } from "../../core/arguments.ts";
 import { compose } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { shapeText } from "../../core/shape.ts";
@@ -202,6 +202,7 @@ function ofNumbers(a: TensorLike, b: TensorLike, { fn, pick }: Pick2): Tensor {
  * ```
  */
 export function isin(x: TensorLike, test: TensorLike, invert = false): Tensor {
+  wantBoolean(invert, "invert", "isin");
   return compose(() => {
     const [elements, among] = toMatchingInputs(x, test, "isin").map(asTensor);
     const flat = reshape(elements, [-1]);

@@ -1,5 +1,5 @@
 /** NumPy's histograms: values counted between edges. */
-import { optionCheck } from "../../core/arguments.ts";
+import { optionCheck, wantBoolean } from "../../core/arguments.ts";
 import { compose } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { shapeText } from "../../core/shape.ts";
@@ -181,6 +181,7 @@ function densities(counts: Tensor, { dtype }: Tensor): Tensor {
  * ```
  */
 export function digitize(x: TensorLike, bins: TensorLike, right = false): Tensor {
+  wantBoolean(right, "right", "digitize");
   return compose(() => {
     const input = realInput(x, "x", "digitize");
     const edges = cast(realInput(bins, "bins", "digitize"), input.dtype);

@@ -1,4 +1,5 @@
 /** NumPy's order statistics and running sums that pass over NaN. */
+import { wantBoolean } from "../../core/arguments.ts";
 import { compose } from "../../core/apply.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { reshape } from "../array/view.ts";
@@ -54,6 +55,7 @@ export function nanpercentile(x: TensorLike, q: TensorLike, options: QuantileOpt
  * ```
  */
 export function nanmedian(x: TensorLike, axis?: number, keepDims = false): Tensor {
+  wantBoolean(keepDims, "keepDims", "nanmedian");
   const order = { fn: "nanmedian", whole: 1, skips: true, axis, keepDims };
   return compose(() => quantiles(x, 0.5, order));
 }

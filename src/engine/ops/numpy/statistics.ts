@@ -1,5 +1,5 @@
 /** NumPy's statistics: order, spread and correlation. */
-import { optionCheck, wantNumber } from "../../core/arguments.ts";
+import { optionCheck, wantBoolean, wantNumber } from "../../core/arguments.ts";
 import type { DType } from "../../core/dtype.ts";
 import { compose } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -93,6 +93,7 @@ export function percentile(x: TensorLike, q: TensorLike, options: QuantileOption
  * ```
  */
 export function median(x: TensorLike, axis?: number, keepDims = false): Tensor {
+  wantBoolean(keepDims, "keepDims", "median");
   return compose(() => quantiles(x, 0.5, { fn: "median", whole: 1, axis, keepDims }));
 }
 
@@ -233,6 +234,7 @@ export function cov(x: TensorLike, options: CovOptions = {}): Tensor {
  * ```
  */
 export function corrcoef(x: TensorLike, rowvar = true): Tensor {
+  wantBoolean(rowvar, "rowvar", "corrcoef");
   return compose(() => {
     const c = covariances(x, "corrcoef", { rowvar });
     if (rank(c) === 0) return div(c, c);

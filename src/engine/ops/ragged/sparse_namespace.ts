@@ -1,4 +1,5 @@
 /** The namespace `tf.sparse`: functions of sparse tensors, and those of their indices, values and shapes. */
+import { wantBoolean } from "../../core/arguments.ts";
 import { apply, apply1, compose } from "../../core/apply.ts";
 import { describe } from "../../core/convert.ts";
 import { isInteger } from "../../core/dtype.ts";
@@ -262,6 +263,7 @@ export function concat(
   axis = 0,
   expandNonconcatDims = false,
 ): SparseTensor {
+  wantBoolean(expandNonconcatDims, "expandNonconcatDims", "sparse.concat");
   if (!Array.isArray(tensors)) {
     throw new TypeError(
       `Argument 'tensors' passed to 'sparse.concat' must be a list, but got ${describe(tensors)}`,

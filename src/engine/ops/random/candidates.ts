@@ -1,6 +1,6 @@
 /** Samples of classes for losses such as `nn.sampledSoftmaxLoss`, in the namespaces `tf.random` and `tf.nn`. */
 import { apply, type OpInput } from "../../core/apply.ts";
-import { optionCheck, wantList, wantNumber, wrongArgument } from "../../core/arguments.ts";
+import { optionCheck, wantBoolean, wantList, wantNumber } from "../../core/arguments.ts";
 import { isInteger } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import type { Attrs } from "../../core/op.ts";
@@ -40,7 +40,7 @@ function countsOf(counts: Readonly<Record<string, unknown>>, unique: unknown, fn
       `Cannot apply ${fn}: ${name} must be a whole number from 1 on, received ${value}`,
     );
   }
-  if (typeof unique !== "boolean") throw wrongArgument(unique, "unique", fn, "a boolean");
+  wantBoolean(unique, "unique", fn);
 }
 
 function sampled(

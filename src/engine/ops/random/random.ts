@@ -1,7 +1,7 @@
 /**
  * Random tensors. The numbers are a function of seed and position (Threefry), the same on every device but for rounding.
  */
-import { wantFunction, wantList, wantNumber } from "../../core/arguments.ts";
+import { wantBoolean, wantFunction, wantList, wantNumber } from "../../core/arguments.ts";
 import { apply1, compose, currentInterpreter } from "../../core/apply.ts";
 import { asDType, type DType, DTYPES, isFloating, isInRange, isInteger } from "../../core/dtype.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
@@ -277,6 +277,7 @@ function indices(
     if (normalized) rows = apply1(lookupOp("Log")!, [rows]);
     const vector = shape?.length === 1;
     wantNumber(numSamples, "numSamples", fn);
+    wantBoolean(normalized, "normalized", fn);
     const inputs = [
       vector ? expandDims(rows, 0) : rows,
       toIndexInput(numSamples, "numSamples", fn),

@@ -6,6 +6,7 @@
  * of draws before. That number is the op's own in each session, traced function and pass over a dataset (`DrawCounts`);
  * in eager mode all ops of the same seeds count together, as in TensorFlow.
  */
+import { wantNumber } from "../../core/arguments.ts";
 import { Dynamic } from "../../core/scope_context.ts";
 import { apply1, currentInterpreter, type OpInput } from "../../core/apply.ts";
 import { type Attrs, defineOp } from "../../core/op.ts";
@@ -137,6 +138,7 @@ export function drawingFor<R>(op: Place, counts: DrawCounts, fn: () => R): R {
  * ```
  */
 export function setRandomSeed(seed: number | null): void {
+  if (seed !== null) wantNumber(seed, "seed", "setRandomSeed");
   Object.assign(eager, { seed, draws: 0, calls: 0, epoch: eager.epoch + 1 });
   eagerCounts.clear();
 }

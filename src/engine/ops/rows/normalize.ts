@@ -1,4 +1,5 @@
 /** Normalization by given statistics or over the last axis: batchNorm, layerNorm, movingAverage. */
+import { wantBoolean } from "../../core/arguments.ts";
 import { apply, apply1, compose, type OpInput } from "../../core/apply.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -264,6 +265,7 @@ export function movingAverage(
   step?: TensorLike | null,
   zeroDebias = true,
 ): Tensor {
+  wantBoolean(zeroDebias, "zeroDebias", "movingAverage");
   return compose(() => {
     const average = toInput(v, "v", "movingAverage"), next = toInput(x, "x", "movingAverage");
     if (average.dtype !== next.dtype) {

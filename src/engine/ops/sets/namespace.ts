@@ -1,6 +1,6 @@
 /** The namespace `tf.sets`: the rows of two tensors, along their last axis, as sets. */
 import { apply, apply1, type OpInput } from "../../core/apply.ts";
-import { wrongArgument } from "../../core/arguments.ts";
+import { wantBoolean } from "../../core/arguments.ts";
 import { castInput, shapeOfInput, toDenseInput, toOperand } from "../input.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
@@ -23,9 +23,7 @@ function operation(
   how: "union" | "intersection" | "a-b" | "b-a",
   { fn, isChecked }: { readonly fn: string; readonly isChecked: boolean },
 ): SparseTensor {
-  if (typeof isChecked !== "boolean") {
-    throw wrongArgument(isChecked, "validateIndices", fn, "a boolean");
-  }
+  wantBoolean(isChecked, "validateIndices", fn);
   // As in TensorFlow a dense tensor stands before a sparse one.
   if (isSparse(a) && !isSparse(b)) {
     const other = how === "a-b" ? "b-a" : how === "b-a" ? "a-b" : how;
@@ -86,9 +84,7 @@ export function difference(
   aminusb = true,
   validateIndices = true,
 ): SparseTensor {
-  if (typeof aminusb !== "boolean") {
-    throw wrongArgument(aminusb, "aminusb", "difference", "a boolean");
-  }
+  wantBoolean(aminusb, "aminusb", "difference");
   const how = aminusb ? "a-b" : "b-a";
   return operation(a, b, how, { fn: "difference", isChecked: validateIndices });
 }
@@ -133,9 +129,7 @@ export function union(a: SetLike, b: SetLike, validateIndices = true): SparseTen
  * ```
  */
 export function size(x: SparseLike, validateIndices = true): Tensor {
-  if (typeof validateIndices !== "boolean") {
-    throw wrongArgument(validateIndices, "validateIndices", "size", "a boolean");
-  }
+  wantBoolean(validateIndices, "validateIndices", "size");
   const [indices, values, dims] = partsOf(x, "x", "size");
   return apply1(SetSize, [indices, values, castInput(dims, "int64")], {
     validate_indices: validateIndices,

@@ -1,5 +1,5 @@
 /** Frames of signals and the short-time Fourier transform; with the windows the namespace `tf.signal` of TensorFlow.js. */
-import { wantFunction, wantNumber } from "../../core/arguments.ts";
+import { wantBoolean, wantFunction, wantNumber } from "../../core/arguments.ts";
 import { compose } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { describe } from "../../core/text.ts";
@@ -42,6 +42,8 @@ export function frame(
   return compose(() => {
     wantNumber(frameLength, "frameLength", "frame");
     wantNumber(frameStep, "frameStep", "frame");
+    wantBoolean(padEnd, "padEnd", "frame");
+    wantNumber(padValue, "padValue", "frame");
     const input = asTensor(toInput(signal, "signal", "frame"));
     const known = shapeOfInput(input), length = known?.at(-1);
     if (typeof length !== "number") {

@@ -1,6 +1,6 @@
 /** Distances between sequences: how many elements are inserted, deleted or exchanged. On the host. */
 import { apply1 } from "../../core/apply.ts";
-import { wrongArgument } from "../../core/arguments.ts";
+import { wantBoolean } from "../../core/arguments.ts";
 import { ValueError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
@@ -103,9 +103,7 @@ function widest([a, b]: readonly (readonly number[])[]): number[] {
  */
 export function editDistance(hypothesis: SparseLike, truth: SparseLike, normalize = true): Tensor {
   const fn = "tf.editDistance";
-  if (typeof normalize !== "boolean") {
-    throw wrongArgument(normalize, "normalize", fn, "a boolean");
-  }
+  wantBoolean(normalize, "normalize", fn);
   const a = toSparse(hypothesis, "hypothesis", fn), b = toSparse(truth, "truth", fn);
   if (a.values.dtype !== b.values.dtype) {
     throw new TypeError(

@@ -30,6 +30,9 @@ export interface CaseOptions<T> {
 }
 
 const checkOptions = optionCheck<CaseOptions<unknown>>("case", { default: true, exclusive: true });
+const checkSwitchOptions = optionCheck<Pick<CaseOptions<unknown>, "default">>("switchCase", {
+  default: true,
+});
 
 /**
  * Runs the function of the first predicate that is true. All must return the same nest of tensors, ragged and sparse ones
@@ -111,6 +114,7 @@ export function switchCase<T extends Nest<Tensor | TensorArray | CompositeTensor
   options: { readonly default?: (() => T) | undefined } = {},
 ): T {
   wantList(branchFns, "branchFns", "switchCase", "functions");
+  checkSwitchOptions(options);
   if (branchFns.length === 0) {
     throw new ValueError("Argument `branch_fns` must have at least one function: received none");
   }

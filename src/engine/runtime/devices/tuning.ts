@@ -36,7 +36,7 @@ function tunedDevice(): WebGpuDevice {
  *   const saved = JSON.stringify(tf.tunedKernels());
  *   // In a later run:
  *   tf.tuneKernels(JSON.parse(saved));
- *   console.log(tf.tunedKernels().length); // …
+ *   console.log(Object.keys(tf.tunedKernels().choices).length, "choices"); // … choices
  * }
  * ```
  */

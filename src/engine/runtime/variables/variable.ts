@@ -1,5 +1,5 @@
 /** Variable: a tensor with a replaceable value, shared by eager code, graphs and functions. */
-import { wantString } from "../../core/arguments.ts";
+import { wantBoolean, wantString } from "../../core/arguments.ts";
 import { counter } from "../../core/collections/counter.ts";
 import {
   apply,
@@ -259,6 +259,7 @@ export function variable<R extends Rank = Rank>(
   name?: string,
   dtype?: DType,
 ): Variable<R> {
+  wantBoolean(trainable, "trainable", "variable");
   if (name !== undefined && name !== null) wantString(name, "name", "variable");
   const graph = currentGraph();
   if (graph !== null && !isFuncGraph(graph)) {

@@ -1,4 +1,5 @@
 /** tf.io.SparseFeature: sparse tensors whose indices and values are features of their own. */
+import { wantBoolean } from "../../../engine/core/arguments.ts";
 import { describe } from "../../../engine/core/convert.ts";
 import { ValueError } from "../../../engine/core/errors.ts";
 import {
@@ -35,6 +36,7 @@ export function SparseFeature(
   size: number | readonly number[],
   alreadySorted: boolean = false,
 ): SparseFeature {
+  wantBoolean(alreadySorted, "alreadySorted", "SparseFeature");
   const keys = typeof indexKey === "string" ? [indexKey] : indexKey;
   if (!Array.isArray(keys) || keys.length === 0 || !keys.every(isName)) {
     throw new ValueError(`Missing index_key for SparseFeature: received ${describe(indexKey)}`);
