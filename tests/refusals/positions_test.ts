@@ -8,7 +8,7 @@ import { assert, assertEquals } from "@std/assert";
 import ts from "npm:typescript@5.7.3";
 import { readApi } from "../../tools/reference/api.ts";
 
-/** What stands in the place of a number, of a flag and of options. */
+/** Values in the place of a number, of a flag and of options. */
 const WRONG = {
   number: ["{ axis: 0 }"],
   boolean: ["{ keepDims: true }", "1"],

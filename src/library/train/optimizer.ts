@@ -23,7 +23,7 @@ import { LearningRate } from "./learning_rate.ts";
 import { gradientPairs, type NamedGradients } from "./named_gradients.ts";
 import type { Rate } from "./rate.ts";
 import { RuleSteps } from "./rule_steps.ts";
-import { checkSettings } from "./settings.ts";
+import { checkedSettings } from "./settings.ts";
 import { type SavedSlot, type SlotPlan, Slots, wantSaved } from "./slots.ts";
 import type { Stage } from "./stages.ts";
 import { StepCount } from "./step_count.ts";
@@ -144,10 +144,9 @@ export abstract class Optimizer {
   constructor(learningRate: Rate, rule: OptimizerRule, options: OptimizerConfig = {}) {
     const className = this.getClassName();
     wantObject(rule, "rule", className);
-    checkSettings(options, className);
     this.#isTraced = isTracing();
     this.#rule = rule;
-    this.options = options;
+    this.options = checkedSettings(options, className);
     this.#steps = new RuleSteps(rule, () => this.options);
     this.#slots = new Slots(className, this.#steps.slotPlan);
     this.#rate = new LearningRate(learningRate, className);
