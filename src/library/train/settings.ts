@@ -1,6 +1,5 @@
 /** Settings of optimizers besides their learning rate. */
 import { wantBoolean, wrongArgument } from "../../engine/core/arguments.ts";
-import { isPlainObject } from "../../engine/core/nest.ts";
 
 /** Settings that are true or false; the others of the library's optimizers are numbers. */
 const FLAGS: ReadonlySet<string> = new Set(["centered", "nesterov", "relativeStep", "useNesterov"]);
@@ -12,7 +11,7 @@ export function checkedSettings<T extends Readonly<Record<string, unknown>>>(
 ): T {
   for (const [name, value] of Object.entries(settings)) {
     if (FLAGS.has(name)) wantBoolean(value, name, of);
-    else if (isPlainObject(value)) throw wrongArgument(value, name, of, "a number");
+    else if (value?.constructor === Object) throw wrongArgument(value, name, of, "a number");
   }
   return settings;
 }
