@@ -5,6 +5,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { TypeError as OwnTypeError } from "../../src/engine/core/throwing/builtin_errors.ts";
 import { beginAtCaller } from "../../src/engine/core/throwing/user_stack.ts";
 import { fileName, testOnDevices } from "../devices.ts";
+import { ofTheDay } from "../effort.ts";
 import {
   before,
   beginsHere,
@@ -76,8 +77,10 @@ testOnDevices("errors of ordinary mistakes begin at the caller, and are shown on
 Deno.test("errors of every exported function are the library's and begin at the caller", async () => {
   await tf.setBackend("cpu");
   const wrong: string[] = [], good = before();
+  // Half of them on a day.
+  const all = [...functionsOf(tf, "tf")], today = ofTheDay(all, 2);
   let refused = 0;
-  for (const [name, fn] of functionsOf(tf, "tf")) {
+  for (const [name, fn] of today) {
     if (/\.(setBackend|ready|nextFrame|print|enable|disable)/.test(name)) continue;
     const calls: [kind: string, args: Any[]][] = [
       ...Object.entries(KINDS).map(([kind, v]): [string, Any[]] => [kind, [v, v, v]]),
@@ -95,7 +98,8 @@ Deno.test("errors of every exported function are the library's and begin at the 
     }
   }
   assertEquals(wrong, []);
-  assert(refused > 13_000, `Only ${refused} calls were refused`);
+  const most = 13_000 * today.length / all.length;
+  assert(refused > 0.9 * most, `Only ${refused} calls were refused`);
 });
 
 Deno.test("errors of awaited work begin at the caller", async () => {
