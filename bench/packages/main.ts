@@ -1,17 +1,20 @@
 // Times packages that are built on TensorFlow.js, unmodified, over Weft and over TensorFlow.js: the programs of tests/tfjs_core/packages.ts,
 // each on each system in processes of its own, which take turns. What they tell is compared before times are believed.
 //
-//   deno task bench packages [--only NAME]... [--rounds N] [--seconds N] [--write]
+//   deno task bench packages [--only NAME]... [--rounds N] [--seconds N] [--built FOLDER] [--write]
 //
-// All systems take one thread. The processor's time is given beside the clock's: it is what counts where a machine is shared.
+// Weft is the package that `deno task build` makes, by a bundler's alias; --built names a folder that has it. All systems take one thread. The processor's time is given beside
+// the clock's: it is what counts where a machine is shared.
 
 import { parseArgs } from "node:util";
 import { stop } from "esbuild";
 import { importing, PACKAGES } from "../../tests/tfjs_core/packages.ts";
+import { buildPackage } from "../../tools/build.ts";
 import { capture } from "../../tools/command.ts";
 import { frozenArgs } from "../../tools/lock.ts";
 import { fromFileUrl } from "../../tools/paths.ts";
-import { bundlePackages, theirCore } from "../../tools/tfjs_packages.ts";
+import { TFJS_CORE } from "../../tools/tfjs_core.ts";
+import { bundlePackages, type CoreFor, theirCore } from "../../tools/tfjs_packages.ts";
 import { writeSection } from "../results.ts";
 import { median } from "../starts/start.ts";
 import type { Span, Took } from "./one.ts";
@@ -33,11 +36,23 @@ interface Line {
   readonly failed: Partial<Record<System, string>>;
 }
 
+/** A call of this length, in milliseconds, leaves no doubt that plain loops take longer than WebAssembly. */
+const LONG_MS = 5;
+
+/** Our built package, where imports of TensorFlow.js's core lead. */
+async function ourCore(folder: string): Promise<CoreFor> {
+  const { exports } = JSON.parse(await Deno.readTextFile(`${folder}/package.json`));
+  return (specifier) => {
+    const found = exports[specifier.replace(TFJS_CORE, "./tfjs-core").replace(/\.js$/, "")];
+    return { path: `${folder}/${found.default}`, external: true };
+  };
+}
+
 /** Makes the bundles of a package and gives their files. */
-async function bundle(name: string, home: string): Promise<Record<System, string>> {
+async function bundle(name: string, home: string, core: CoreFor): Promise<Record<System, string>> {
   const contents = await importing([name]);
   const ours = `${home}/ours.mjs`, theirs = `${home}/theirs.mjs`;
-  await bundlePackages(contents, ours);
+  await bundlePackages(contents, ours, { core });
   await bundlePackages(
     `${contents}\nexport * as wasm from "@tensorflow/tfjs-backend-wasm";`,
     theirs,
@@ -63,14 +78,20 @@ function isClose(a: readonly number[], b: readonly number[]): boolean {
     a.every((v, i) => Math.abs(v - b[i]!) <= TOLERANCE * Math.max(1, Math.abs(b[i]!)));
 }
 
-async function line(name: string, rounds: number, seconds: number): Promise<Line> {
+/** Effort of a measurement. */
+interface Effort {
+  readonly rounds: number;
+  readonly seconds: number;
+}
+
+async function line(name: string, core: CoreFor, { rounds, seconds }: Effort): Promise<Line> {
   const home = await Deno.makeTempDir({ prefix: "weft-bench-packages-" });
   const took: Partial<Record<System, Took[]>> = {}, failed: Partial<Record<System, string>> = {};
   try {
-    const paths = await bundle(name, home);
+    const paths = await bundle(name, home, core);
     for (let round = 0; round < rounds; round++) {
       for (const system of SYSTEMS) {
-        if (failed[system] !== undefined) continue;
+        if (failed[system] !== undefined || system === "cpu" && isLong(took.wasm)) continue;
         try {
           (took[system] ??= []).push(await runOne(paths[system], name, system, seconds));
         } catch (error) {
@@ -92,12 +113,19 @@ async function line(name: string, rounds: number, seconds: number): Promise<Line
   return { name, took, failed };
 }
 
-type Part = "open" | "first" | "warm";
+/** From the backend's start to what is told first, and later calls. */
+const PARTS = ["first", "warm"] as const;
+type Part = typeof PARTS[number];
 
 function span(took: readonly Took[] | undefined, part: Part): Span | undefined {
   if (!took?.length) return undefined;
-  return [median(took.map((t) => t[part][0])), median(took.map((t) => t[part][1]))];
+  const of = (i: 0 | 1) =>
+    median(took.map((t) => part === "warm" ? t.warm[i] : t.open[i] + t.first[i]));
+  return [of(0), of(1)];
 }
+
+const isLong = (took: readonly Took[] | undefined): boolean =>
+  (span(took, "warm")?.[1] ?? 0) > LONG_MS;
 
 /** The backend of TensorFlow.js that takes least of the processor for later calls. */
 function best({ took }: Line): "wasm" | "cpu" | undefined {
@@ -117,8 +145,6 @@ function ratio(line: Line, part: Part): string {
   if (system === undefined || ours === undefined) return "–";
   return (span(line.took[system], part)![1] / ours[1]).toFixed(2);
 }
-
-const PARTS = ["open", "first", "warm"] as const;
 
 function cells(line: Line): string[] {
   const system = best(line);
@@ -148,6 +174,20 @@ function markdown(lines: readonly Line[]): string {
   ].join("\n");
 }
 
+async function write(lines: readonly Line[], { rounds }: Effort): Promise<void> {
+  const date = new Date().toISOString().slice(0, 10), load = Deno.loadavg()[0]!.toFixed(0);
+  const processes = rounds === 1
+    ? "a process for each system"
+    : `medians of ${rounds} processes for each system, which take turns`;
+  await writeSection(RESULTS, {
+    title: "Packages over TensorFlow.js, CPU, 1 thread",
+    text:
+      `${date}, load ${load}. Milliseconds by the clock (of the processor), ${processes}. "first": the backend is started, models are loaded and the program of tests/tfjs_core/packages.ts runs; "warm": it runs again, the median of later calls. "theirs" is the backend of TensorFlow.js that takes least for later calls; "ours ×" divides processor times.\n\n${
+        markdown(lines)
+      }`,
+  });
+}
+
 /** Makes the table. Returns an exit code: 1 where Weft fails or no backend tells the same. */
 export async function main(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
@@ -156,32 +196,31 @@ export async function main(args: readonly string[]): Promise<number> {
       only: { type: "string", multiple: true, default: [] },
       rounds: { type: "string", default: "3" },
       seconds: { type: "string", default: "2" },
+      built: { type: "string" },
       write: { type: "boolean", default: false },
     },
   });
   const names = Object.keys(PACKAGES).filter((name) =>
     values.only.length === 0 || values.only.some((part) => name.includes(part))
   );
-  const lines: Line[] = [];
+  const effort = { rounds: Number(values.rounds), seconds: Number(values.seconds) };
+  const home = await Deno.makeTempDir({ prefix: "weft-bench-packages-" });
+  const folder = values.built ?? `${home}/weft`, lines: Line[] = [];
   try {
+    if (values.built === undefined) {
+      await Deno.mkdir(folder);
+      await buildPackage(folder, { types: false });
+    }
+    const core = await ourCore(folder);
     for (const name of names) {
-      const made = await line(name, Number(values.rounds), Number(values.seconds));
+      const made = await line(name, core, effort);
       lines.push(made);
       console.log(cells(made).join("  "), ...Object.entries(made.failed).flat());
+      if (values.write) await write(lines, effort);
     }
   } finally {
     await stop();
-  }
-  if (values.write) {
-    const date = new Date().toISOString().slice(0, 10);
-    await writeSection(RESULTS, {
-      title: "Packages over TensorFlow.js, CPU, 1 thread",
-      text: `${date}, load ${
-        Deno.loadavg()[0]!.toFixed(0)
-      }. Milliseconds by the clock (of the processor), medians of ${values.rounds} processes for each system, which take turns. "open": the backend is started and models are loaded; "first": the program of tests/tfjs_core/packages.ts runs; "warm": again, the median of later calls. "theirs" is the backend of TensorFlow.js that takes least for later calls; "ours ×" divides processor times.\n\n${
-        markdown(lines)
-      }`,
-    });
+    await Deno.remove(home, { recursive: true });
   }
   return lines.every((l) => l.took.weft && best(l)) ? 0 : 1;
 }

@@ -104,6 +104,8 @@ export const DETECTORS: Readonly<Record<string, Case>> = {
         }
         const [body] = await blaze.estimatePoses(wide, {}, time);
         time += 80;
+        // The noise of one picture is no place to look for a body in the next.
+        blaze.reset();
         const { segmentation, ...rest } = body;
         const mask = await (await segmentation.mask.toTensor()).data();
         return [...numbers(told), ...numbers(rest), mean(mask)];
