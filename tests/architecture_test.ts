@@ -196,7 +196,7 @@ Deno.test({
 
 Deno.test("every file under src/ opens by saying what it is for", () => {
   const bad = sources.filter((file) => {
-    const opening = /^\s*(?:\/\*[^]*?\*\/|(?:\/\/.*\n\s*)+)/.exec(read(file))?.[0] ?? "";
+    const opening = /^(?:#!.*)?\s*(?:\/\*[^]*?\*\/|(?:\/\/.*\n\s*)+)/.exec(read(file))?.[0] ?? "";
     return !GENERATED.test(file) && opening.length < 30;
   });
   report("These files do not open with a comment that says what they are for", bad);

@@ -86,7 +86,7 @@ export async function buildPackage(
   const subpaths = subpathEntries(named);
   const entries = [...named, ...subpaths];
   const files = new Map(COPIED.map((file) => [file, read(file)]));
-  const made = await code([...named, MODULES]);
+  const made = await code([...named, MODULES, COMMAND]);
   for (const [name, text] of made.files) files.set(name, text);
   for (const [name, text] of await subpathFiles(subpaths)) files.set(name, text);
   if (types) await addTypes(entries, files);
@@ -96,7 +96,10 @@ export async function buildPackage(
     json(
       npmManifest(config, {
         entries,
-        sideEffects: withSideEffects(made.modules, entries.map(({ source }) => source)),
+        sideEffects: withSideEffects(made.modules, {
+          sources: entries.map(({ source }) => source),
+          files: [...entries, MODULES].map(({ file }) => file),
+        }),
         repository: await repositoryFields(),
       }),
     ),
@@ -110,6 +113,16 @@ const MODULES: Entry = {
   source: "src/tfjs/core/modules.ts",
   file: "tfjs-core-modules",
 };
+
+/** The command `weft` of npm's package. */
+const COMMAND: Entry = {
+  name: "./command",
+  source: "src/onnx/command.ts",
+  file: "command",
+};
+
+/** Entries that cannot be required: the codecs of images wait for a permission while they are loaded, which only modules can. */
+const MODULES_ONLY = new Set([MODULES.file, COMMAND.file, "image"]);
 
 /** The subpaths of TensorFlow.js's core as entries of npm's package; some of them share a file. */
 function subpathEntries(named: readonly Entry[]): Entry[] {
@@ -166,8 +179,7 @@ async function code(
       metafile: true,
     });
     const modules = Object.keys(metafile.inputs);
-    // The codecs of images wait for a permission while they are loaded, which only modules can.
-    const required = entries.filter(({ file }) => file !== MODULES.file && file !== "image");
+    const required = entries.filter(({ file }) => !MODULES_ONLY.has(file));
     const files = outputFiles.map(({ path, text }): [string, string] => [
       path.replace(/^.*[/\\]/, ""),
       path.endsWith(".js") ? withClassNames(text) : text,
@@ -290,6 +302,7 @@ function npmManifest(
     keywords: KEYWORDS,
     ...repository,
     type: "module",
+    bin: { weft: `./${COMMAND.file}.js` },
     exports: Object.fromEntries(
       entries.map((entry) => {
         // Bundlers know this condition; Deno, Node and pages do not, and load few files.

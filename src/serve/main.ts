@@ -20,7 +20,7 @@ import {
   ValueError,
 } from "../engine/core/errors.ts";
 import { runMain } from "../library/io/command.ts";
-import { loadSavedModel } from "../tensorflow/mod.ts";
+import { loadSavedModel } from "../tensorflow/files/saved_model.ts";
 import { CrossOrigin } from "./cross_origin.ts";
 import { createHandler, type Handler } from "./handler.ts";
 import { listen } from "./listener.ts";

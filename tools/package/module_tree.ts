@@ -212,11 +212,16 @@ function importedBare(module: string): string[] {
 }
 
 /**
- * Returns the `sideEffects` of package.json: entries, and modules that others import for their effects. All other
- * modules' top-level code serves only the users of their exports.
+ * Returns the `sideEffects` of package.json: entries with their files, and modules that others import for their effects. All other
+ * modules' top-level code serves only the users of their exports. `./*.js` would be shorter for the files, but Rolldown, which
+ * Vite bundles by, takes it for all files in all folders and leaves nothing out.
  */
-export function withSideEffects(modules: readonly string[], entries: readonly string[]): string[] {
+export function withSideEffects(
+  modules: readonly string[],
+  { sources, files }: { sources: readonly string[]; files: readonly string[] },
+): string[] {
   const imported = modules.filter((module) => module !== ALL_MODULES).flatMap(importedBare);
-  const places = [...new Set([...entries, ...imported])].map(placeOf);
-  return ["./*.js", ...[...places, WHOLE, BASE].map((place) => `./${place}`)];
+  const places = [...new Set([...sources, ...imported])].map(placeOf);
+  const own = ["weft-*", ...new Set(files)].map((file) => `${file}.js`);
+  return [...own, ...places, WHOLE, BASE].map((place) => `./${place}`);
 }

@@ -298,14 +298,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
       },
       ".": {
         holds: "the entry `./onnx`",
-        imports: [
-          "engine",
-          "library/io",
-          "tensorflow/graph_def",
-          "tensorflow/files",
-          "onnx",
-          "mod",
-        ],
+        imports: ["engine", "library/io", "tensorflow", "onnx", "mod"],
       },
     },
   },
@@ -323,7 +316,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
     rooms: {
       ".": {
         holds: "the entry `./serve`",
-        imports: ["engine", "library/io", "tensorflow/.", "mod"],
+        imports: ["engine", "library/io", "tensorflow/files", "mod"],
       },
     },
   },

@@ -1,10 +1,13 @@
 /** Commands of entries: their help, and one line for a user's mistake. */
 
-/** The used part of `Deno`: the library's types know browsers only. */
-interface DenoRuntime {
-  readonly args: readonly string[];
-  exit(code: number): never;
-}
+/** The used parts of `Deno` and of Node's `process`: the library's types know browsers only. */
+const { Deno: deno, process } = globalThis as unknown as {
+  readonly Deno?: { readonly args: readonly string[]; exit(code: number): never };
+  readonly process: { readonly argv: readonly string[]; exit(code: number): never };
+};
+
+/** Returns the arguments of the program. */
+export const programArguments = (): readonly string[] => deno?.args ?? process.argv.slice(2);
 
 /**
  * Runs a command and ends the process: with 0 and the usage where `--help` is asked for, with the code that `main` gives, with 2 and one
@@ -14,17 +17,17 @@ export async function runMain(
   usage: string,
   main: (args: readonly string[]) => Promise<number>,
 ): Promise<void> {
-  const { Deno: deno } = globalThis as unknown as { readonly Deno: DenoRuntime };
-  if (deno.args.some((arg) => arg === "--help" || arg === "-h")) {
+  const args = programArguments(), exit = (code: number): never => (deno ?? process).exit(code);
+  if (args.some((arg) => arg === "--help" || arg === "-h")) {
     console.log(usage);
-    deno.exit(0);
+    exit(0);
   }
   let code = 2;
   try {
-    code = await main(deno.args);
+    code = await main(args);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     console.error(message.split("\n")[0]);
   }
-  deno.exit(code);
+  exit(code);
 }
