@@ -27,3 +27,28 @@ Deno.test("a text that is a URL of a file names that file, for readers and write
     await Deno.remove(folder, { recursive: true });
   }
 });
+
+Deno.test("file:// before a relative path is relative to the working directory, as in TensorFlow.js", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "weft_urls_" }), before = Deno.cwd();
+  try {
+    await Deno.mkdir(`${folder}/in`);
+    await Deno.writeTextFile(`${folder}/in/x.csv`, "a,b\n1,2\n");
+    Deno.chdir(`${folder}/in`);
+    const dtype = "float" as "float32"; // another name of float32
+    for (const path of ["file://x.csv", "file://./x.csv", "file://../in/x.csv", "FILE://x.csv"]) {
+      const rows = await tf.data.csv(path, { columns: { a: dtype } }).toArray();
+      assertEquals(rows.map(({ a }) => a.item()), [1], path);
+    }
+    const url = new URL(`file://localhost${folder}/in/x.csv`);
+    for (const path of [url, String(url), `file://localhost${folder}/in/x.csv`]) {
+      assertEquals((await tf.data.csv(path, { columns: { a: "float32" } }).toArray()).length, 1);
+    }
+    await assertRejects(
+      () => tf.data.textLines("file://./none.txt").toArray(),
+      tf.errors.NotFoundError,
+    );
+  } finally {
+    Deno.chdir(before);
+    await Deno.remove(folder, { recursive: true });
+  }
+});

@@ -54,6 +54,11 @@ export function generatorSource(
       "`generator` must be a JavaScript callable that returns an iterable or an iterator",
     );
   }
+  if (outputSignature === undefined) {
+    throw new TypeError(
+      "Missing required argument: 'outputSignature' of fromGenerator, what the generator yields, as in { outputSignature: tf.TensorSpec([2], \"float32\") }",
+    );
+  }
   const type = declaredType(outputSignature, "composites");
   return makeSource({
     kind: "Generator",

@@ -39,13 +39,16 @@ async function openFile(path: string | URL): Promise<FileHandle> {
 /** Bytes of one read. */
 const CHUNK = 1 << 18;
 
-/** Reads a file in pieces, from `start`. Rejects with `NotFoundError` where there is none. */
+/** Reads a file in pieces, from `start`. Rejects with `NotFoundError` where there is none, `FailedPreconditionError` for a folder. */
 export async function* fileChunks(path: string | URL, start = 0): AsyncGenerator<Bytes> {
   const file = await openFile(path);
   try {
     for (let at = start;;) {
       const buffer = new Uint8Array(CHUNK);
-      const { bytesRead } = await file.read(buffer, 0, CHUNK, at);
+      // Folders can be opened, and not read.
+      const { bytesRead } = await file.read(buffer, 0, CHUNK, at).catch((cause) => {
+        throw fileError(cause, `read ${path}`, "file");
+      });
       if (bytesRead === 0) return;
       at += bytesRead;
       yield buffer.subarray(0, bytesRead);

@@ -88,9 +88,14 @@ export function fileOf(path: string | URL): string {
   return pathOf(path);
 }
 
-/** Returns the path of a URL of a file, as `import.meta.resolve` returns one; any other path or URL as it is. */
+/**
+ * Returns the path of a URL of a file, as `import.meta.resolve` returns one; any other path or URL as it is. `file://./a` and
+ * `file://a` are relative to the working directory, as in TensorFlow.js.
+ */
 export function pathOf(source: string | URL): string {
   const text = String(source);
+  const relative = /^file:\/\/(?!\/|localhost\/)(.+)$/i.exec(text)?.[1];
+  if (relative !== undefined && typeof source === "string") return relative;
   if (!/^file:\//i.test(text) || !URL.canParse(text)) return text;
   const path = decodeURIComponent(new URL(text).pathname);
   return /^\/[A-Za-z]:/.test(path) ? path.slice(1) : path;
@@ -108,5 +113,8 @@ export function fileError(cause: unknown, what: string, missing: string): Error 
   if (code === "EACCES" || name === "PermissionDenied" || name === "NotCapable") {
     return new PermissionDeniedError(`Cannot ${what}: permission was denied`, { cause });
   }
-  return new FailedPreconditionError(`Cannot ${what}: ${message}`, { cause });
+  const isFolder = code === "EISDIR" || name === "IsADirectory";
+  return new FailedPreconditionError(`Cannot ${what}: ${isFolder ? "it is a folder" : message}`, {
+    cause,
+  });
 }

@@ -26,6 +26,11 @@ type Body = (
   attrs: Attrs,
 ) => readonly NdArray[] | Promise<readonly NdArray[]>;
 
+/** Advice for ops that have no function whose name ends in Async. */
+const AWAITED: ReadonlyMap<string, string> = new Map([
+  ["ReadFile", "as await tf.function(() => tf.io.readFile(path)).async() does"],
+]);
+
 /** Defines an op of the host whose result may have to be awaited. */
 export function defineHost(
   name: string,
@@ -38,7 +43,9 @@ export function defineHost(
     if (!(out instanceof Promise)) return out.map((array) => constantTensor(array, device));
     out.catch(() => {});
     throw new FailedPreconditionError(
-      `Cannot run ${name} at once: here it must be awaited, call the function whose name ends in Async, or use it in a graph or tf.data`,
+      `Cannot run ${name} at once: here it must be awaited, ${
+        AWAITED.get(name) ?? "call the function whose name ends in Async"
+      }, or use it in a graph or tf.data`,
       { op: name },
     );
   };

@@ -68,7 +68,7 @@ const checkCsv = argumentsCheck<CsvOptions>("csv", {
 
 function columnOf(given: CsvColumn, key: string | number): Column {
   if (typeof given === "number") return { dtype: "float32", missing: String(given), key };
-  if (isDType(given)) return { dtype: given, missing: null, key };
+  if (isDType(given)) return { dtype: asDType(given), missing: null, key };
   if (!isPlainObject(given)) {
     throw new TypeError(
       `Cannot read column ${key} of csv: wanted a dtype, a number, or { dtype, default }, received ${

@@ -55,7 +55,8 @@ export class NodeFileSystem implements IOHandler {
     try {
       json = JSON.parse(text);
     } catch (cause) {
-      throw new Error(`Cannot load ${path}: it is no JSON`, { cause });
+      const advice = /\.(keras|h5)$/.test(path) ? "; loadKeras() of @weft/weft/keras reads it" : "";
+      throw new Error(`Cannot load ${path}: it is no JSON${advice}`, { cause });
     }
     const folder = path.slice(0, Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
     return await getModelArtifactsForJSON(json, async (manifest) => {
