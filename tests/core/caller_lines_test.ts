@@ -192,3 +192,21 @@ Deno.test("every file of the library throws errors that begin at the caller", as
   await visit(src);
   assertEquals(missing, [], "Import them from engine/core/throwing/builtin_errors.ts");
 });
+
+Deno.test("an error of a gradient's node shows the line that asked for the gradient, not the library's", () => {
+  const w = tf.variable([1, 0]), optimizer = tf.train.sgd(0.1);
+  const norm = (x: tf.Tensor) => tf.sqrt(tf.sum(tf.square(x)));
+  const step = tf.function(() =>
+    optimizer.minimize(() => tf.add(norm(w), norm(tf.mul(w, 0))), true)
+  );
+  tf.debugging.enableCheckNumerics();
+  try {
+    const { message } = thrownBy(() => step());
+    const [text, frames] = message.split("Original stack trace for 'gradient_tape/SqrtGrad':\n");
+    assertStringIncludes(text, 'Detected Inf in output 0 of graph op "SqrtGrad"');
+    assertStringIncludes(frames.split("\n")[0], HERE);
+    assert(!frames.includes("/src/engine/"), frames);
+  } finally {
+    tf.debugging.disableCheckNumerics();
+  }
+});

@@ -298,8 +298,15 @@ function differentiate(
   );
   const missing = found.findIndex((g) => g === null);
   if (missing >= 0) {
+    const source = sources[missing];
+    const isFlat = source instanceof Tensor &&
+      gradientFlow.current.gradientOf(source.dtype) === null;
     throw new ValueError(
-      `Cannot compute gradient of y=f(x) with respect to x (input ${missing} of ${fn}): make sure that the f you passed encloses all operations that lead from x to y, and that they are differentiable${cutNote()}`,
+      `Cannot compute gradient of y=f(x) with respect to x (input ${missing} of ${fn}): ${
+        isFlat
+          ? `it is ${source.dtype}, wanted floating-point or complex numbers`
+          : `make sure that the f you passed encloses all operations that lead from x to y, and that they are differentiable${cutNote()}`
+      }`,
     );
   }
   // A composite source has a composite gradient.

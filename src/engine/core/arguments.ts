@@ -80,8 +80,9 @@ export function optionCheck<T extends object>(
     }
     for (const key in options) {
       if (known.has(key)) continue;
-      const near = nearest(key, known), meant = near === null ? "" : `did you mean "${near}"? `;
-      throw new TypeError(`Unknown option "${key}" of ${name}: ${meant}It takes ${list()}${also}`);
+      const near = nearest(key, known);
+      const meant = near === null ? "it" : `did you mean "${near}"? It`;
+      throw new TypeError(`Unknown option "${key}" of ${name}: ${meant} takes ${list()}${also}`);
     }
   };
 }
@@ -129,16 +130,18 @@ function abbreviates(short: string, long: string): boolean {
   return at === short.length && short[0] === long[0];
 }
 
-/** Insertions, deletions and substitutions between two texts (Levenshtein). */
+/** Insertions, deletions, substitutions and swaps of neighbours between two texts (Damerau and Levenshtein). */
 function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j), before = row;
   for (let i = 1; i <= a.length; i++) {
     const next = [i];
     for (let j = 1; j <= b.length; j++) {
       const change = row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(change, row[j] + 1, next[j - 1] + 1));
+      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const swap = isSwap ? before[j - 2] + 1 : Infinity;
+      next.push(Math.min(change, swap, row[j] + 1, next[j - 1] + 1));
     }
-    row = next;
+    [before, row] = [row, next];
   }
   return row[b.length];
 }

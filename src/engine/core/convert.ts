@@ -165,7 +165,11 @@ function inferDType(leaves: readonly unknown[]): DType {
   throw new TypeError(
     `Cannot convert ${
       describe(v)
-    } to a tensor: wanted numbers, booleans, bigints, strings or bytes`,
+    } to a tensor: wanted numbers, booleans, bigints, strings or bytes${
+      typeof v === "object" && v !== null && "dataId" in v
+        ? "; fromTfjs() of @weft/weft/tfjs takes tensors of TensorFlow.js"
+        : ""
+    }`,
   );
 }
 

@@ -6,7 +6,7 @@ import { NdArray } from "../core/nd_array.ts";
 import { type EvalFeeds, type SessionLike, Tensor, wholeLibrary } from "../core/tensor.ts";
 import { type Spec, specText } from "../core/tensor_spec.ts";
 import { currentScope, withScope } from "../core/scope_context.ts";
-import { stackOf, withLongStacks } from "../core/throwing/user_stack.ts";
+import { MOST_FRAMES, stackOf, withLongStacks } from "../core/throwing/user_stack.ts";
 import { ValueError } from "../core/errors.ts";
 import type { GraphNode } from "../core/graph_node.ts";
 import type { Graph } from "./graph.ts";
@@ -22,7 +22,7 @@ export interface OperationInit
 /** Makes an error with enough stack frames to reach the user's line from an op of a gradient rule. */
 export function captureSite(): Error {
   const { site, within } = currentScope();
-  return site ?? withLongStacks(() => new Error(within ?? ""));
+  return site ?? withLongStacks(() => new Error(within ?? ""), MOST_FRAMES);
 }
 
 /** A node of a graph, made by ops. */

@@ -11,11 +11,13 @@ const HOME =
     ?.[1] ??
     null;
 
-/** Frames of the engine, and of the code that a package holds for its workers. */
-const NOBODYS = /\((<anonymous>|native)\)|ext:|weft_worker\.js/;
+/** Frames of the engine and of Node, and of the code that a package holds for its workers. */
+const NOBODYS = /\((<anonymous>|native|node:internal\/.*)\)|ext:|weft_worker\.js/;
 
-/** Frames among which the user's line is as a rule, and those that are searched where it is not. */
-const FEW_FRAMES = 40, MOST_FRAMES = 100;
+/** Frames among which the user's line is as a rule. */
+const FEW_FRAMES = 40;
+/** Frames that are searched for the user's line where it is not among the first. */
+export const MOST_FRAMES = 100;
 
 /** Returns the frames of a stack text that are not this library's, one a line; all of them where no other is left. */
 export function userFrames(stack = ""): string {

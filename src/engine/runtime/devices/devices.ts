@@ -172,7 +172,7 @@ function choose(found: Device | null): string | null {
   }
   return (globalThis.navigator as { readonly gpu?: unknown } | undefined)?.gpu
     ? "WebGPU has no adapter here"
-    : "This runtime has no WebGPU";
+    : `This runtime has no WebGPU${"process" in globalThis ? ": in Node npm's webgpu brings it" : ""}`;
 }
 
 /**
