@@ -34,7 +34,7 @@ Deno.test("file:// before a relative path is relative to the working directory, 
     await Deno.mkdir(`${folder}/in`);
     await Deno.writeTextFile(`${folder}/in/x.csv`, "a,b\n1,2\n");
     Deno.chdir(`${folder}/in`);
-    const dtype = "float" as "float32"; // another name of float32
+    const dtype = "float" as string as "float32"; // another name of float32
     for (const path of ["file://x.csv", "file://./x.csv", "file://../in/x.csv", "FILE://x.csv"]) {
       const rows = await tf.data.csv(path, { columns: { a: dtype } }).toArray();
       assertEquals(rows.map(({ a }) => a.item()), [1], path);
