@@ -172,7 +172,9 @@ function choose(found: Device | null): string | null {
   }
   return (globalThis.navigator as { readonly gpu?: unknown } | undefined)?.gpu
     ? "WebGPU has no adapter here"
-    : `This runtime has no WebGPU${"process" in globalThis ? ": in Node npm's webgpu brings it" : ""}`;
+    : `This runtime has no WebGPU${
+      "process" in globalThis ? ": in Node npm's webgpu brings it" : ""
+    }`;
 }
 
 /**
