@@ -43,6 +43,8 @@ export interface AskedRequest extends Pick<Request, "method" | "url" | "signal" 
   readonly headers: AskedHeaders;
   /** False where its client waits for answers to other requests of its connection already. */
   readonly isAlone?: boolean;
+  /** The client: requests of one share turns. */
+  readonly client?: string;
   /** All of the body, where it is there already. */
   readonly whole?: Uint8Array<ArrayBuffer>;
 }

@@ -1,17 +1,17 @@
 /** Requests of a connection: one that sends very many at once waits for itself, and not others for it. */
-import type { Turns } from "./turns.ts";
+import type { ClientTurns } from "./turns.ts";
 
 /** Most requests of one connection that are answered at a time: as many as a batch has rows, where nothing else is said. */
 const MOST_AT_ONCE = 32;
 
 /** The requests of one connection that are not answered yet. */
 export class Pipeline {
-  readonly #turns: Turns;
+  readonly #turns: ClientTurns;
   #running = 0;
   /** Callbacks that begin the next ones. */
   readonly #waiting: (() => void)[] = [];
 
-  constructor(turns: Turns) {
+  constructor(turns: ClientTurns) {
     this.#turns = turns;
   }
 

@@ -6,11 +6,12 @@ import { deferred } from "../engine/runtime/run/timers.ts";
 import { type Answer, answerOf } from "./answer.ts";
 import { Pipeline } from "./connections.ts";
 import type { CrossOrigin } from "./cross_origin.ts";
+import { clientOf } from "./fair_queue.ts";
 import { failure, HttpError } from "./http_error.ts";
 import { PiecewiseInput } from "./piecewise_input.ts";
 import { LEFT, type ReadableRequest } from "./asked_request.ts";
 import { SocketRequest } from "./socket_request.ts";
-import { Turns } from "./turns.ts";
+import { type ClientTurns, Turns } from "./turns.ts";
 
 /** Milliseconds for the headers of a request: a client that takes longer holds a socket for nothing. */
 const HEADERS_MS = 10_000;
@@ -66,7 +67,7 @@ export async function listen(
     message.on("error", () => {});
     response.on("error", () => {});
     const isAlone = line.input.began(Number(message.headers["content-length"] ?? 0));
-    const given = { message, response, line, before, isAlone, turns, takingMs, origins };
+    const given = { message, response, line, before, isAlone, takingMs, origins };
     line.pipeline.begin(() => void exchange(given, answer).finally(sent.resolve), isAlone);
   };
   const options = {
@@ -85,12 +86,15 @@ export async function listen(
   server.prependListener(
     isSecure ? "secureConnection" : "connection",
     (socket: Socket) => {
-      const gone = new AbortController();
+      const gone = new AbortController(), client = clientOf(socket.remoteAddress ?? "");
+      const shared = turns.of(client);
       // A reason of its own would cost a stack for each.
       socket.once("close", () => gone.abort(LEFT));
       lines.set(socket, {
-        input: new PiecewiseInput(socket, turns),
-        pipeline: new Pipeline(turns),
+        input: new PiecewiseInput(socket, shared),
+        pipeline: new Pipeline(shared),
+        client,
+        turns: shared,
         gone,
         sent: Promise.resolve(),
       });
@@ -121,6 +125,9 @@ export async function listen(
 interface Line {
   readonly input: PiecewiseInput;
   readonly pipeline: Pipeline;
+  /** The client, see {@linkcode clientOf}, and its turns. */
+  readonly client: string;
+  readonly turns: ClientTurns;
   /** Aborts when its client has gone. */
   readonly gone: AbortController;
   /** Resolves when the client has taken the answers to all requests so far. */
@@ -136,19 +143,18 @@ interface Exchange {
   readonly before: Promise<void>;
   /** True where its connection had no other request when it began. */
   readonly isAlone: boolean;
-  readonly turns: Turns;
   readonly takingMs: number;
   readonly origins: CrossOrigin | undefined;
 }
 
 async function exchange(given: Exchange, answer: Answering): Promise<void> {
-  const { line, before, turns, isAlone } = given, sent = deferred<void>();
+  const { line, before, isAlone } = given, sent = deferred<void>();
   try {
     // Its client may have left before its turn.
     if (line.gone.signal.aborted) return;
     const answered = await answerTo(given, answer);
     await before;
-    turns.take(() => {
+    line.turns.take(() => {
       sent.resolve(sendOrEnd(given, answered));
       return sent.promise;
     }, isAlone);
@@ -167,7 +173,7 @@ async function answerTo(
     if (message.rawHeaders.length > 2 * MOST_FIELDS) {
       throw new HttpError(431, `Cannot read a request of more than ${MOST_FIELDS} header fields`);
     }
-    const request = new SocketRequest(message, line.gone.signal, isAlone);
+    const request = new SocketRequest(message, line.gone.signal, { isAlone, client: line.client });
     return await answerOf(await answer(request));
   } catch (error) {
     return failure(error);

@@ -4,7 +4,7 @@
  */
 import type { Socket } from "node:net";
 import { nextTick } from "node:process";
-import type { Turns } from "./turns.ts";
+import type { ClientTurns } from "./turns.ts";
 
 /** Bytes that are read at a time: some hundred short requests. */
 const PIECE_BYTES = 4096;
@@ -23,7 +23,7 @@ type Filled = Socket & { readonly _handle?: object };
 /** The bytes of one socket between the system and its readers. */
 export class PiecewiseInput {
   readonly #socket: Filled;
-  readonly #turns: Turns;
+  readonly #turns: ClientTurns;
   readonly #push: Socket["push"];
   readonly #read: Socket["_read"];
   /** Chunks that are not read yet; null is the end. */
@@ -42,7 +42,7 @@ export class PiecewiseInput {
   #isLeft = false;
 
   /** Stands between `socket` and its readers from now on. */
-  constructor(socket: Filled, turns: Turns) {
+  constructor(socket: Filled, turns: ClientTurns) {
     this.#socket = socket;
     this.#turns = turns;
     this.#push = socket.push.bind(socket);

@@ -24,10 +24,15 @@ export class SocketRequest implements ReadableRequest {
   readonly headers: AskedHeaders;
   readonly signal: AbortSignal;
   readonly isAlone: boolean;
+  readonly client: string;
   readonly #message: IncomingMessage;
   #body: ReadableStream<Uint8Array<ArrayBuffer>> | null = null;
 
-  constructor(message: IncomingMessage, signal: AbortSignal, isAlone: boolean) {
+  constructor(
+    message: IncomingMessage,
+    signal: AbortSignal,
+    { isAlone, client }: Required<Pick<ReadableRequest, "isAlone" | "client">>,
+  ) {
     this.method = message.method ?? "GET";
     this.url = urlOf(message);
     this.headers = new FlatHeaders(
@@ -35,6 +40,7 @@ export class SocketRequest implements ReadableRequest {
     );
     this.signal = signal;
     this.isAlone = isAlone;
+    this.client = client;
     this.#message = message;
   }
 

@@ -1,5 +1,6 @@
 /** Turns of work that shares an event loop: what is done in one is short, and a client's only request goes before the rest of many. */
 import { nextTask, nextTurn } from "../engine/runtime/run/timers.ts";
+import { FairQueue } from "./fair_queue.ts";
 
 /** Milliseconds of work in one turn of the event loop. */
 const TURN_MS = 2;
@@ -14,11 +15,14 @@ interface Turn {
   readonly over: Promise<void>;
 }
 
-/** A queue of work, which is done for a time in each turn of the event loop. */
+/** The turns of one client. */
+export type ClientTurns = Pick<Turns, "take">;
+
+/** Queues of work, which is done for a time in each turn of the event loop. */
 export class Turns {
   /** Work of clients that have asked for nothing else comes before that of those which have. */
-  readonly #fresh: Work[] = [];
-  readonly #rests: Work[] = [];
+  readonly #fresh = new FairQueue<Work>();
+  readonly #rests = new FairQueue<Work>();
   readonly #now: () => number;
   #isRunning = false;
   /** The turn in which work has been done; null where that is over. */
@@ -29,14 +33,23 @@ export class Turns {
     this.#now = now;
   }
 
+  /** The turns of a client: all its connections share them, and each of its works waits for one of every other client. */
+  of(client: string): ClientTurns {
+    return { take: (work, isFresh) => this.#take(client, work, isFresh) };
+  }
+
   /** Does `work` now, where nothing else is to be done in this turn, or later. What it throws is an error of the process. */
   take(work: Work, isFresh: boolean): void {
-    (isFresh ? this.#fresh : this.#rests).push(work);
+    this.#take("", work, isFresh);
+  }
+
+  #take(client: string, work: Work, isFresh: boolean): void {
+    (isFresh ? this.#fresh : this.#rests).push(client, work);
     if (!this.#isRunning) void this.#run();
   }
 
   get #isWaiting(): boolean {
-    return this.#fresh.length + this.#rests.length > 0;
+    return !this.#fresh.isEmpty || !this.#rests.isEmpty;
   }
 
   async #run(): Promise<void> {

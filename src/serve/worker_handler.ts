@@ -133,7 +133,7 @@ export function answerFrom(handler: Handler): void {
     if (data.kind === "part") return known?.take(data.part);
     const request = new WorkerRequest(data, () => scope.postMessage({ kind: "pull", id }));
     running.set(id, request);
-    turns.take(async () => {
+    turns.of(data.client).take(async () => {
       // Its client may have left before its turn.
       if (!request.signal.aborted) {
         const answered = await answerOrFailure(answer, request);
@@ -270,7 +270,7 @@ export class Front {
 
   /** Hands a request to the worker, unless it is answered before its body has come. */
   async #send(id: number, request: ReadableRequest): Promise<void> {
-    const { url, method, isAlone = true } = request, headers = listOf(request.headers);
+    const { url, method, isAlone = true, client = "" } = request, headers = listOf(request.headers);
     const length = Number(request.headers.get("content-length") ?? NaN);
     let body: ArrayBuffer | "later" | null = method === "GET" || method === "HEAD" ? null : "later";
     try {
@@ -281,7 +281,7 @@ export class Front {
       this.#settle(id, failure(new HttpError(400, text)));
     }
     if (!this.#waiting.has(id)) return;
-    const question: Question = { kind: "request", id, url, method, headers, isAlone, body };
+    const question: Question = { kind: "request", id, url, method, headers, isAlone, client, body };
     this.#worker.postMessage(question, body instanceof ArrayBuffer ? [body] : []);
   }
 

@@ -13,6 +13,8 @@ export interface RequestMessage {
   readonly headers: readonly string[];
   /** False where its client waits for answers to others already. */
   readonly isAlone: boolean;
+  /** The client: requests of one share turns. */
+  readonly client: string;
   /** All of the body; "later" where the worker must ask for it. */
   readonly body: ArrayBuffer | "later" | null;
 }
