@@ -32,8 +32,8 @@ export function showPictures(
   { list, picture, text, fold, scopes }: PicturePlace,
 ): void {
   const open = new Set<string>();
-  // Scopes that there is room for are open at first.
-  let isNew = true;
+  // Of many nodes, scopes that there is room for are open at first.
+  let isNew = false;
   list.replaceChildren(...pictures.map(({ title }, i) => new Option(title, String(i))));
   list.hidden = pictures.length === 0;
 
@@ -73,11 +73,14 @@ export function showPictures(
     const chosen = pictures[Number(list.value)];
     fold.checked = (chosen?.drawing.nodes.length ?? 0) > MANY;
     open.clear();
-    isNew = true;
+    isNew = fold.checked;
     void show();
   };
   list.onchange = choose;
-  fold.onchange = () => void show();
+  fold.onchange = () => {
+    open.clear();
+    void show();
+  };
   // A picture that is dragged holds the pointer, and stays as it is.
   let from: MouseEvent;
   picture.onpointerdown = (event) => from = event;
