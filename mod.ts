@@ -210,7 +210,7 @@ export {
 } from "./src/engine/autodiff/gradient_registry.ts";
 export { gradPassThrough } from "./src/engine/autodiff/grad_pass_through.ts";
 export { recomputeGrad } from "./src/engine/autodiff/recompute.ts";
-export { GradientTape } from "./src/engine/autodiff/tape.ts";
+export { type GradientsOf, GradientTape } from "./src/engine/autodiff/tape.ts";
 export {
   ForwardAccumulator,
   jvp,

@@ -853,6 +853,7 @@ import "./library/io/zip.ts";
 import "./library/io/npz.ts";
 import "./library/io/quantized.ts";
 import "./library/io/safetensors.ts";
+import "./library/io/checkpoint/stateful.ts";
 import "./library/io/variables.ts";
 import "./library/io/decode/example_features.ts";
 import "./engine/ops/decode/jpeg_parts.ts";

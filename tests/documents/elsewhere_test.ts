@@ -34,10 +34,12 @@ const ELSEWHERE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "docs/getting_started.md": {
     "deno add jsr:@weft/weft       # Deno":
       "nothing is published; tests/package_test.ts installs what would be",
-    "npm install /path/to/weft/dist                                # Node and bundlers":
+    "npm install ./weft-weft-0.1.0.tgz @bufbuild/protobuf   # the packed file: Node, bundlers and Deno":
       "tests/package_test.ts runs what is installed so",
   },
   "docs/models.md": {
+    "const step = tf.function((x: tf.Tensor, labels: tf.Tensor) =>":
+      "wants a model of these names; tests/tf/objects_test.ts trains one by these calls",
     'import * as tf from "@weft/weft";':
       "tests/documents/printed_test.ts runs it beside models of these names",
     'import * as tf from "@tensorflow/tfjs-core";':
@@ -59,6 +61,8 @@ const ELSEWHERE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       "tests/documents/printed_test.ts runs it over a stand-in for the adapter",
     'import express from "express";':
       "tests/documents/printed_test.ts runs it over a stand-in for Express",
+    "import json, urllib.request as http":
+      "a program of Python's; tests/serve/command_test.ts sends the same request",
     "FROM denoland/deno:2.9.0": "nothing is published, and tests have no containers",
   },
 };

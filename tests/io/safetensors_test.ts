@@ -153,6 +153,53 @@ for (const suffix of [".safetensors", ".npz"]) {
   );
 }
 
+testOnDevices(
+  "saveVariables() and loadVariables() keep a tf.Module and its optimizer",
+  async () => {
+    class Layer extends tf.Module {
+      w = tf.variable(tf.ones([2, 2]));
+      note = "not a variable";
+      constructor(readonly parts: { b: tf.Variable }[] = []) {
+        super();
+      }
+    }
+    class Model extends tf.Module {
+      layers = [new Layer([{ b: tf.variable([1, 2]) }]), new Layer()];
+    }
+    const path = await Deno.makeTempFile({ suffix: ".safetensors" });
+    using model = new Model(), again = new Model();
+    const optimizer = tf.train.momentum(0.25, 0.5), other = tf.train.momentum(0.25, 0.5);
+    const loss = ({ layers: [a, b] }: Model) => () =>
+      tf.sum(tf.square(tf.add(tf.matMul(a!.w, b!.w), a!.parts[0]!.b)));
+    try {
+      optimizer.minimize(loss(model), false, model.trainableVariables);
+      await tf.io.saveVariables(path, { model, optimizer });
+      const names = Object.keys((await tf.io.readSafetensors(await Deno.readFile(path))).tensors);
+      assertEquals(names.filter((name) => name.startsWith("model/")).sort(), [
+        "model/layers/0/parts/0/b",
+        "model/layers/0/w",
+        "model/layers/1/w",
+      ]);
+      await tf.io.loadVariables(path, { model: again, optimizer: other });
+      for (const [m, o] of [[model, optimizer], [again, other]] as const) {
+        o.minimize(loss(m), false, m.trainableVariables);
+      }
+      for (const [i, v] of model.variables.entries()) {
+        assertEquals(await again.variables[i]!.array(), await v.array());
+      }
+      await tf.io.saveVariables(path, model); // alone, by the names of its attributes
+      await tf.io.loadVariables(path, again);
+      await assertRejects(
+        () => tf.io.saveVariables(path, { bare: new Date() } as never),
+        TypeError,
+        "wanted variables, optimizers and modules in arrays and objects",
+      );
+    } finally {
+      await Deno.remove(path);
+    }
+  },
+);
+
 Deno.test("restoreVariables() assigns all or nothing", async () => {
   const { NotFoundError, InvalidArgumentError, DataLossError } = tf.errors;
   using a = tf.variable([1, 2], true, "restore/a"), b = tf.variable(3, true, "restore/b");

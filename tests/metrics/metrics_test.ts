@@ -139,6 +139,18 @@ testOnDevices("perplexity() leaves tokens out whose weight is 0", () => {
 Deno.test("metrics refuse what they cannot use", async () => {
   const cases: [() => unknown, string][] = [
     [() => metrics.accuracy().updateState([1, 2], [1]), "yTrue has shape [2], yPred [1]"],
+    ...[
+      metrics.sparseCategoricalAccuracy(),
+      metrics.sparseTopKCategoricalAccuracy(1),
+      metrics.sparseCategoricalCrossentropy(),
+    ].map((metric): [() => unknown, string] => [
+      () => metric.updateState(tf.ones([4, 3]), tf.ones([4])), // the wrong way round
+      "has shape [4,3], yPred [4], wanted the same with one axis more in yPred",
+    ]),
+    [
+      () => metrics.sparseCategoricalAccuracy().updateState([1, 2], tf.ones([3, 4])),
+      "has shape [2], yPred [3,4]",
+    ],
     [() => metrics.auc({ numThresholds: 1 }), "numThresholds"],
     [() => metrics.auc({ curve: "XY" as never }), "XY"],
     [() => metrics.f1Score({ numClasses: 0 }), "numClasses"],

@@ -1,6 +1,6 @@
 /** Objects of a SavedModel: methods with all that they were traced for, variables and modules by attribute (make_fixtures.py). */
 
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import * as tf from "@weft/weft";
 import { type LoadedModel, loadSavedModel } from "@weft/weft/tf";
 import { testOnDevices } from "../devices.ts";
@@ -137,6 +137,43 @@ Deno.test("a method is differentiated with respect to variables of a module", as
   const { y } = await model.methods.predict!([[1, 2]]) as { y: tf.Tensor };
   assertEquals((tape.gradient(y, w!) as tf.Tensor).item(), 3);
   model.dispose();
+});
+
+testOnDevices("methods and signatures train inside a compiled step by sync()", async () => {
+  const model = await loadSavedModel(OBJECTS);
+  const { w } = model.root.children.scales!.children["1"]!.variables;
+  const { predict, power } = model.methods, before = await w!.array();
+  const optimizer = tf.train.sgd(0.5);
+  const minimized = (loss: () => tf.Tensor) => optimizer.minimize(loss, true, [w!]);
+  const step = tf.function((x: tf.Tensor) =>
+    minimized(() => tf.sum((predict!.sync(x) as { y: tf.Tensor }).y))
+  );
+  const loss = step(tf.tensor([[1, 2]]));
+  assertEquals(await loss.array(), 39);
+  assertEquals(await tf.sub(w!, before as number).array(), -1.5);
+  const slope = tf.grad((x) => (power!.sync(x) as { power: tf.Tensor }).power)(tf.scalar(3));
+  assertEquals(await slope.array(), 6);
+  const nested = tf.vectorizedMap(
+    (x: tf.Tensor) => (power!.sync(x) as { power: tf.Tensor }).power,
+    tf.tensor([2, 4]),
+  );
+  assertEquals(await (nested as tf.Tensor).array(), [4, 16]);
+  assertThrows(() => power!.sync("a"), tf.ValueError, "it was traced for (float32[], 2)");
+  model.dispose();
+
+  const module = await loadSavedModel(new URL("./fixtures/module", import.meta.url));
+  const { serving_default, count } = module.signatures, x = [[1, 2]];
+  assertEquals(
+    await plain(serving_default!.sync({ x })),
+    await plain(await serving_default!({ x })),
+  );
+  const one = tf.scalar(1, "int32");
+  assertEquals(await plain([count!.sync({ by: one }), await count!({ by: one })]), [
+    { n: 1 },
+    { n: 2 },
+  ]);
+  assertThrows(() => serving_default!.sync({ z: 1 }), tf.ValueError, '"serving_default"');
+  module.dispose();
 });
 
 Deno.test("a method says what it was traced for, and refuses other arguments", async () => {

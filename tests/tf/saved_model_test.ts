@@ -125,6 +125,7 @@ Deno.test("loadSavedModel() refuses what is not there", async () => {
     const [path, words] of [
       ["m/x.keras", "loadKeras() of @weft/weft/keras reads models of Keras"],
       ["m/saved_model.pb", "wanted the folder that holds saved_model.pb"],
+      ["m/x.onnx", "loadOnnx() of @weft/weft/onnx reads models of ONNX"],
       ["m/frozen.pb", "readGraphDef() reads a graph"],
       ["m/model.json", "tf.loadGraphModel() reads a model of TensorFlow.js"],
     ] as const

@@ -230,6 +230,17 @@ Deno.test("applyGradients() takes gradients by name, as a list or in pairs, and 
     TypeError,
     "Argument 'gradients[0][1]' passed to 'applyGradients' must be a variable",
   );
+  assertThrows(
+    () => optimizer.applyGradients([tf.scalar(1)] as never),
+    TypeError,
+    "as gradients.map((g, i) => [g, variables[i]]) makes them",
+  );
+  {
+    using tape = new tf.GradientTape();
+    const [da, db] = tape.gradient(tf.mul(tf.sum(a), 2), [a, b]); // in the form of the sources
+    optimizer.applyGradients([a, b].map((v, i) => [[da, db][i] ?? null, v]));
+    assertEquals([a.arraySync(), db], [[-2, -2], null]);
+  }
   a.assign([0, 1]);
   b.assign(2);
   const { value, grads } = optimizer.computeGradients(() => tf.mul(tf.sum(a), b));

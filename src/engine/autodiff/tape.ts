@@ -38,6 +38,11 @@ export interface TapeGradientOptions {
   readonly unconnectedGradients?: UnconnectedGradients;
 }
 
+/** Gradients in the nest of their sources, null where there is none. */
+export type GradientsOf<S> = Nest<Tensor> extends S ? Nest<Tensor | null>
+  : S extends Tensor ? Tensor | null
+  : { -readonly [K in keyof S]: GradientsOf<S[K]> };
+
 const checkOptions = optionCheck<GradientTapeOptions>("GradientTape", {
   persistent: true,
   watchAccessedVariables: true,
@@ -130,12 +135,12 @@ export class GradientTape implements Disposable {
     sources: S,
     options?: TapeGradientOptions,
   ): S | null;
-  /** Gradients of a nest of sources. */
-  gradient(
+  /** Gradients of a nest of sources, in its form. */
+  gradient<const S extends Nest<Tensor>>(
     target: Nest<Differentiable>,
-    sources: Nest<Tensor>,
+    sources: S,
     options?: TapeGradientOptions,
-  ): Nest<Tensor | null>;
+  ): GradientsOf<S>;
   /** Gradients of a nest of sources, some of them ragged or sparse. */
   gradient(
     target: Nest<Differentiable>,
@@ -179,12 +184,12 @@ export class GradientTape implements Disposable {
    * persistent, `TypeError` for composite values.
    */
   jacobian(target: Tensor, sources: Tensor, options?: TapeGradientOptions): Tensor | null;
-  /** Derivatives with respect to a nest of sources. */
-  jacobian(
+  /** Derivatives with respect to a nest of sources, in its form. */
+  jacobian<const S extends Nest<Tensor>>(
     target: Tensor,
-    sources: Nest<Tensor>,
+    sources: S,
     options?: TapeGradientOptions,
-  ): Nest<Tensor | null>;
+  ): GradientsOf<S>;
   jacobian(
     target: Tensor,
     sources: Nest<Tensor>,

@@ -219,7 +219,8 @@ function batchMismatch(rows: readonly NdArray[], i: number, component: number): 
   const [first, other] = [rows[0], rows[i]].map((row) => shapeText(row.shape));
   return new InvalidArgumentError(
     `Cannot batch tensors with different shapes in component ${component}. First element had shape ${first} and element ${i} had shape ${other}. ` +
-      `Cannot add tensor to the batch: number of elements does not match. Shapes are: [tensor]: ${other}, [batch]: ${first}`,
+      `Cannot add tensor to the batch: number of elements does not match. Shapes are: [tensor]: ${other}, [batch]: ${first}; ` +
+      "paddedBatch() fills rows up, raggedBatch() keeps their lengths",
     { op: "BatchDataset" },
   );
 }

@@ -13,10 +13,10 @@ export {
   type SavedValues,
   saveVariables,
   serializeVariables,
-  type Stateful,
   type VariableFormat,
   type Variables,
 } from "./variables.ts";
+export type { Stateful } from "./checkpoint/stateful.ts";
 export {
   type ExampleDType,
   type ExampleFeatures,

@@ -49,7 +49,12 @@ export class RecordReader {
     if (head.length < HEAD) fail("Truncated record: its length is cut off");
     const view = viewOf(head);
     if (maskCrc(crc32c(head.subarray(0, 8))) !== view.getUint32(8, true)) {
-      fail("Corrupted record: the checksum of its length is wrong");
+      const isGzip = start === 0 && head[0] === 0x1f && head[1] === 0x8b;
+      fail(
+        isGzip
+          ? 'Cannot read records without `compression: "GZIP"`, as gzip has written the file: the checksum of a length is wrong'
+          : "Corrupted record: the checksum of its length is wrong",
+      );
     }
     const length = Number(view.getBigUint64(0, true));
     const body = await this.#stream.read(length + 4);

@@ -8,13 +8,18 @@ import { isPlainObject, type Nest, NestWalk } from "../../engine/core/nest.ts";
 import { withRecorders } from "../../engine/core/apply.ts";
 import { optionCheck } from "../../engine/core/arguments.ts";
 import { sameShape, type Shape, shapeText } from "../../engine/core/shape.ts";
-import { Tensor, type VariableLike } from "../../engine/core/tensor.ts";
+import {
+  isTrackable,
+  Tensor,
+  type Trackable,
+  type VariableLike,
+} from "../../engine/core/tensor.ts";
 import { outsideScopes } from "../../engine/runtime/eager/tensor.ts";
-import { tensor } from "../../engine/ops/array/creation.ts";
 import { type Bytes, checkBytes } from "./bytes.ts";
 import { fileOf } from "./files.ts";
 import { fileWriter } from "./file_system.ts";
 import { readNpz, writeNpz } from "./npz.ts";
+import { fitted, isStateful, type SavedWeight, type Stateful } from "./checkpoint/stateful.ts";
 import {
   arrayOf,
   headerEnd,
@@ -36,69 +41,20 @@ export interface LoadOptions {
 
 const checkLoadOptions = optionCheck<LoadOptions>("loadVariables", { strict: true });
 
-/** An object with a state of named tensors besides variables: an optimizer, with its step count and its slots. */
-export interface Stateful {
-  /** Returns the step count, named `iter`, and one tensor for each slot of a variable, named `variable/slot`. */
-  getWeights(): Promise<{ name: string; tensor: Tensor }[]>;
-  /**
-   * Returns the same at once, where that can be done.
-   * @internal
-   */
-  weightsNow?(): { name: string; tensor: Tensor }[];
-  /** Restores such tensors. */
-  setWeights(weights: readonly { readonly name: string; readonly tensor: Tensor }[]): Promise<void>;
-  /**
-   * Checks saved values by their names, and returns what restores them. Throws `ValueError` where they do not fit; `isPartial`: those
-   * without a counterpart are left out.
-   * @internal
-   */
-  fit?(saved: readonly SavedWeight[], isPartial: boolean): () => void;
-}
-
-/** A saved value of an object with a state. */
-export interface SavedWeight {
-  /** `iter`, or `variable/slot`. */
-  readonly name: string;
-  /** The value. */
-  readonly value: NdArray;
-  /** True where its variable is known, so that it is for no other. */
-  readonly isNamed?: boolean;
-}
-
 /**
  * Variables and optimizers in an array or in nested objects. In arrays variables go by their own names, in objects by
- * the path of keys. An optimizer's slots go by the optimizer's path and the variable's name in the file.
+ * the path of keys, in a `tf.Module` by that of its attributes. An optimizer's slots go by the optimizer's path and the variable's name
+ * in the file.
  */
-export type Variables = Nest<VariableLike | Stateful>;
+export type Variables = Nest<VariableLike | Stateful | Trackable>;
 /** Variables and optimizers, and tensors under keys of objects, which are saved and not restored. */
-export type SavedValues = Nest<Tensor | VariableLike | Stateful>;
+export type SavedValues = Nest<Tensor | VariableLike | Stateful | Trackable>;
 
 interface Contents {
   /** Variables by their names in the file. */
   readonly variables: Map<string, VariableLike>;
   /** Optimizers by the prefix of their names in the file. */
   readonly optimizers: Map<string, Stateful>;
-}
-
-export function isStateful(value: unknown): value is Stateful {
-  return typeof value === "object" && value !== null &&
-    typeof (value as Partial<Stateful>).getWeights === "function";
-}
-
-/** Checks the weights of an optimizer by their names, where it can, and returns what sets them. */
-export function fitted(
-  optimizer: Stateful,
-  saved: readonly SavedWeight[],
-  isPartial: boolean,
-): () => void | Promise<void> {
-  return optimizer.fit?.(saved, isPartial) ?? (async () => {
-    const tensors = saved.map(({ name, value }) => ({ name, tensor: tensor(value) }));
-    try {
-      await optimizer.setWeights(tensors);
-    } finally {
-      for (const t of tensors) t.tensor.dispose();
-    }
-  });
 }
 
 /** True for a value that can be assigned to, and has a name of its own. */
@@ -117,7 +73,7 @@ function contentsOf(nest: SavedValues, action: "save" | "restore"): Contents {
   };
   const refuse = (received: string): never => {
     throw new TypeError(
-      `Cannot ${action} variables: wanted variables and optimizers in arrays and objects, received ${received}`,
+      `Cannot ${action} variables: wanted variables, optimizers and modules in arrays and objects, received ${received}`,
     );
   };
   const walk = new NestWalk();
@@ -132,7 +88,11 @@ function contentsOf(nest: SavedValues, action: "save" | "restore"): Contents {
       value.forEach((v, i) => visit(v, path.length > 0 ? [...path, String(i)] : [], depth + 1));
     } else if (isPlainObject(value)) {
       for (const key of Object.keys(value)) visit(value[key], [...path, key], depth + 1);
-    } else refuse(describe(value));
+    } else {
+      const parts = isTrackable(value) ? value.trackedParts() : {};
+      if (!parts.children || parts.values) refuse(describe(value));
+      visit(parts.children, path, depth + 1);
+    }
   };
   visit(nest, []);
   return { variables, optimizers };

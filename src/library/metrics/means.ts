@@ -2,6 +2,7 @@
 
 import { optionCheck, wantNumber } from "../../engine/core/arguments.ts";
 import { ValueError } from "../../engine/core/errors.ts";
+import { compatible, shapeText } from "../../engine/core/shape.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
 import { oneHot } from "../../engine/ops/array/ranges.ts";
@@ -138,16 +139,28 @@ export function categoricalAccuracy(): LabelMetric {
   );
 }
 
-/** Labels of classes without a last axis of 1 that the predictions do not have. */
-function classesOf(y: Tensor, p: Tensor): Tensor {
-  return y.rank === p.rank && y.staticShape?.at(-1) === 1 ? squeeze(y, [-1]) : y;
+/** Labels of classes without a last axis of 1 that the predictions do not have. Throws `ValueError` where the predictions have no axis more. */
+function classesOf(name: string, y: Tensor, p: Tensor): Tensor {
+  const a = y.staticShape, b = p.staticShape;
+  const labels = a && a.length === b?.length && a.at(-1) === 1 ? squeeze(y, [-1]) : y;
+  if (a && b && !compatible(labels.staticShape, b.slice(0, -1))) {
+    throw new ValueError(
+      `Cannot update metric '${name}': yTrue, the numbers of classes, has shape ${
+        shapeText(a)
+      }, yPred ${shapeText(b)}, wanted the same with one axis more in yPred`,
+    );
+  }
+  return labels;
 }
 
 /** Part of samples whose greatest prediction is that of the label, a number of a class. Follows Keras's `SparseCategoricalAccuracy`. */
 export function sparseCategoricalAccuracy(): LabelMetric {
   return meanMetric(
     "sparseCategoricalAccuracy",
-    (y, p) => cast(equal(cast(classesOf(y, p), "int32"), cast(argMax(p, -1), "int32")), "float32"),
+    (y, p) => {
+      const labels = classesOf("sparseCategoricalAccuracy", y, p);
+      return cast(equal(cast(labels, "int32"), cast(argMax(p, -1), "int32")), "float32");
+    },
   );
 }
 
@@ -188,7 +201,7 @@ export function sparseTopKCategoricalAccuracy(k = 5): LabelMetric {
   const name = "sparseTopKCategoricalAccuracy";
   return meanMetric(
     name,
-    (y, p) => amongTop(oneHot(cast(classesOf(y, p), "int32"), depthOf(p, name)), p, k),
+    (y, p) => amongTop(oneHot(cast(classesOf(name, y, p), "int32"), depthOf(p, name)), p, k),
   );
 }
 
@@ -285,7 +298,7 @@ function sparseEntropy(
   finish?: (mean: Tensor) => Tensor,
 ): LabelMetric {
   return meanMetric(name, (y, p) => {
-    const labels = oneHot(cast(classesOf(y, p), "int32"), depthOf(p, name));
+    const labels = oneHot(cast(classesOf(name, y, p), "int32"), depthOf(p, name));
     return neg(sumOf(mul(labels, logOf(p, fromLogits)), -1));
   }, finish);
 }

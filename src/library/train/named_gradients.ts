@@ -1,7 +1,7 @@
 /** Gradients as optimizers take them: by name, in a list, or in pairs with their variables. */
 import { wantObject, wrongArgument } from "../../engine/core/arguments.ts";
 import { ValueError } from "../../engine/core/errors.ts";
-import type { Tensor } from "../../engine/core/tensor.ts";
+import { Tensor } from "../../engine/core/tensor.ts";
 import { variableByName } from "../../engine/runtime/variables/known_variables.ts";
 import { Variable } from "../../engine/runtime/variables/variable.ts";
 
@@ -13,11 +13,11 @@ export interface NamedTensor {
   readonly tensor: Tensor | null;
 }
 
-/** Gradients by variable name, or as a list. */
+/** Gradients by variable name, as a list with names, or in pairs with their variables: `[gradient, variable]`. */
 export type NamedGradients =
   | Readonly<Record<string, Tensor | null>>
   | readonly NamedTensor[]
-  | readonly (readonly [gradient: Tensor | null, variable: Tensor])[];
+  | readonly (readonly (Tensor | null)[])[];
 
 /** Pairs of gradients and variables, in whichever form they were given. Throws `ValueError` for unknown names, `TypeError` for a pair without a variable. */
 export function gradientPairs(gradients: NamedGradients): (readonly [Tensor | null, Variable])[] {
@@ -26,6 +26,11 @@ export function gradientPairs(gradients: NamedGradients): (readonly [Tensor | nu
     : Object.entries(gradients).map(([name, tensor]) => ({ name, tensor }));
   return list.map((given, i) => {
     if (!Array.isArray(given)) {
+      if (given instanceof Tensor) {
+        const wanted =
+          "a gradient with its variable, as gradients.map((g, i) => [g, variables[i]]) makes them";
+        throw wrongArgument(given, `gradients[${i}]`, "applyGradients", wanted);
+      }
       wantObject(
         given,
         `gradients[${i}]`,

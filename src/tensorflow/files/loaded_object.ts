@@ -28,6 +28,11 @@ import { matchValue, packValue, plainValue, specsIn, structureText } from "./str
 export interface LoadedMethod {
   /** Calls the function. Rejects with `ValueError` where no trace takes the arguments. */
   (...args: unknown[]): Promise<unknown>;
+  /**
+   * Calls the function at once: inside `minimize`, `tf.grad` and functions that are traced, which do not await. Throws what the call rejects
+   * with, and `FailedPreconditionError` where something in it must be awaited.
+   */
+  sync(...args: unknown[]): unknown;
   /** The arguments of each trace, as text. */
   readonly traces: readonly string[];
 }
@@ -162,14 +167,28 @@ function loadedMethod(
       names.map((name) => traceOf(name, source.graph.concreteFunctions[name]))
     );
   const binder = new Binder(spec);
-  const call = async (...given: unknown[]): Promise<unknown> => {
+  const chosen = (given: readonly unknown[]) => {
     const { trace, inputs } = choose(method, traces(), binder, given);
-    const results = await (trace.run ??= traced(source, method, trace)).async(...inputs);
-    let at = 0;
-    return trace.output === undefined ? null : packValue(trace.output, () => results[at++]);
+    const run = trace.run ??= traced(source, method, trace);
+    const packed = (results: readonly Tensor[]): unknown => {
+      let at = 0;
+      return trace.output === undefined ? null : packValue(trace.output, () => results[at++]);
+    };
+    return { run, inputs, packed };
+  };
+  const call = async (...given: unknown[]): Promise<unknown> => {
+    const { run, inputs, packed } = chosen(given);
+    return packed(await run.async(...inputs));
+  };
+  const sync = (...given: unknown[]): unknown => {
+    const { run, inputs, packed } = chosen(given);
+    return packed(run(...inputs));
   };
   const text = (): string[] => source.naming(() => traces().map(traceText));
-  return Object.defineProperty(call, "traces", { get: text }) as unknown as LoadedMethod;
+  return Object.defineProperties(call, {
+    traces: { get: text },
+    sync: { value: sync },
+  }) as unknown as LoadedMethod;
 }
 
 function traceText({ args, named }: Trace): string {

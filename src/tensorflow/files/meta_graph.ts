@@ -57,6 +57,7 @@ export async function readMetaGraph(
 /** Tells what is wrong with a path that is no folder of a SavedModel. */
 function insteadOf(folder: string): string {
   if (/\.(keras|h5)$/i.test(folder)) return "loadKeras() of @weft/weft/keras reads models of Keras";
+  if (/\.onnx$/i.test(folder)) return "loadOnnx() of @weft/weft/onnx reads models of ONNX";
   if (/\/?saved_model\.pb$/.test(folder)) return "wanted the folder that holds saved_model.pb";
   if (/\.(pb|pbtxt)$/i.test(folder)) return "readGraphDef() reads a graph";
   if (/model\.json$/i.test(folder)) return "tf.loadGraphModel() reads a model of TensorFlow.js";

@@ -43,7 +43,7 @@ import {
 } from "../proto/saved_model_pb.ts";
 import { makeVariables, restoredKeys } from "./saved_variables.ts";
 import { SIGNATURE_BODIES } from "../graph_def/signature_bodies.ts";
-import { argumentsOf, modelText, type Signature, specsOf } from "./signature.ts";
+import { modelText, type Signature, signatureOf } from "./signature.ts";
 
 /** Options of {@linkcode loadSavedModel}. */
 export interface LoadOptions {
@@ -362,13 +362,7 @@ class Model implements LoadedModel {
         name,
         inputSignature: inputs.map((t) => TensorSpec(t.shape, t.dtype, t.key)),
       });
-    const call = async (
-      given: Readonly<Record<string, TensorLike>> = {},
-    ): Promise<Record<string, Tensor>> => {
-      const results = await f().async(...argumentsOf(name, inputs, given));
-      return Object.fromEntries(outputs.map(({ key }, i) => [key, results[i]]));
-    };
-    const signature = Object.assign(call, { inputs: specsOf(inputs), outputs: specsOf(outputs) });
+    const signature = signatureOf(name, inputs, outputs, f);
     SIGNATURE_BODIES.set(signature, body);
     return signature;
   }

@@ -5,6 +5,7 @@ import { ValueError } from "../../engine/core/errors.ts";
 import { isPlainObject } from "../../engine/core/nest.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
 import { TensorSpec } from "../../engine/core/tensor_spec.ts";
+import type { TracedFunction } from "../../engine/runtime/functions/function.ts";
 import type { SignatureTensor } from "./meta_graph.ts";
 
 /** A signature: takes named tensors (or values that convert to tensors), resolves with named tensors. */
@@ -14,14 +15,36 @@ export interface Signature {
    * and for unknown ones.
    */
   (inputs?: Readonly<Record<string, TensorLike>>): Promise<Record<string, Tensor>>;
+  /**
+   * Calls it at once: inside `minimize`, `tf.grad` and functions that are traced, which do not await. Throws what the call rejects with, and
+   * `FailedPreconditionError` where something in it must be awaited.
+   */
+  sync(inputs?: Readonly<Record<string, TensorLike>>): Record<string, Tensor>;
   /** Specs of its inputs, by name. */
   readonly inputs: Readonly<Record<string, TensorSpec>>;
   /** Specs of its outputs, by name. */
   readonly outputs: Readonly<Record<string, TensorSpec>>;
 }
 
+/** Makes a signature of the function that computes its outputs. */
+export function signatureOf(
+  name: string,
+  inputs: readonly SignatureTensor[],
+  outputs: readonly SignatureTensor[],
+  computed: () => TracedFunction<Tensor[], Tensor[]>,
+): Signature {
+  const named = (results: readonly Tensor[]): Record<string, Tensor> =>
+    Object.fromEntries(outputs.map(({ key }, i) => [key, results[i]]));
+  type Given = Readonly<Record<string, TensorLike>>;
+  const call = async (given: Given = {}): Promise<Record<string, Tensor>> =>
+    named(await computed().async(...argumentsOf(name, inputs, given)));
+  const sync = (given: Given = {}): Record<string, Tensor> =>
+    named(computed()(...argumentsOf(name, inputs, given)));
+  return Object.assign(call, { inputs: specsOf(inputs), outputs: specsOf(outputs), sync });
+}
+
 /** Specs by name. */
-export function specsOf(tensors: readonly SignatureTensor[]): Record<string, TensorSpec> {
+function specsOf(tensors: readonly SignatureTensor[]): Record<string, TensorSpec> {
   return Object.fromEntries(tensors.map((t) => [t.key, TensorSpec(t.shape, t.dtype, t.key)]));
 }
 
@@ -44,7 +67,7 @@ export function modelText(
 }
 
 /** Returns the arguments in the order of the inputs. Throws `ValueError` where they are missing or unknown. */
-export function argumentsOf(
+function argumentsOf(
   signature: string,
   inputs: readonly SignatureTensor[],
   given: Readonly<Record<string, TensorLike>>,

@@ -9,7 +9,8 @@ import {
   type VariableLike,
 } from "../../../engine/core/tensor.ts";
 import { TypeError } from "../../../engine/core/throwing/builtin_errors.ts";
-import { heldValue, isStateful, type Stateful } from "../variables.ts";
+import { isStateful, type Stateful } from "./stateful.ts";
+import { heldValue } from "../variables.ts";
 
 /** Values that checkpoints save: variables, optimizers, metrics, generators, tables, iterators, modules, checkpoints and averages. */
 export type Trackables = Nest<VariableLike | Stateful | Trackable>;

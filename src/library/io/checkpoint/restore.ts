@@ -8,7 +8,7 @@ import {
   type TrackedValues,
   type VariableLike,
 } from "../../../engine/core/tensor.ts";
-import { fitted, isStateful, type Stateful } from "../variables.ts";
+import { fitted, isStateful, type Stateful } from "./stateful.ts";
 import type { OpenCheckpoint, SavedObjectNode } from "./format.ts";
 import { type ObjectNode, SAVE_COUNTER, VARIABLE_VALUE } from "./objects.ts";
 
