@@ -19,7 +19,7 @@ import { type NamePattern, nameTest } from "./edit/patterns.ts";
 import type { GraphValue, OnnxGraph } from "./file/graph.ts";
 import { shapeOfExtents } from "./file/types.ts";
 import type { Model } from "./proto/onnx_pb.ts";
-import { ABSENT, type Feeds, type OnnxOutputs, Variant } from "./variant.ts";
+import { ABSENT, type Feeds, type OnnxOutput, Variant } from "./variant.ts";
 
 /** An input or output of a model. */
 export interface OnnxValue {
@@ -119,26 +119,36 @@ export class OnnxModel {
 
   /**
    * Runs the model: named inputs in, named outputs out. Rejects with `ValueError` for inputs that are missing, unknown
-   * or do not fit, and for unknown outputs.
+   * or do not fit, and for unknown outputs. Outputs have the type of tensors: for a model that gives lists say
+   * `run<OnnxOutput>(…)`.
    */
-  async run(inputs: OnnxInputs = {}, options: OnnxCallOptions = {}): Promise<OnnxOutputs> {
+  async run<Output extends OnnxOutput = Tensor>(
+    inputs: OnnxInputs = {},
+    options: OnnxCallOptions = {},
+  ): Promise<Record<string, Output>> {
     const variant = this.#variant(options);
-    return await variant.run(this.#feeds(inputs, variant));
+    return await variant.run(this.#feeds(inputs, variant)) as Record<string, Output>;
   }
 
   /**
    * Runs as {@linkcode run} does, synchronously or in the function being traced: as a part of its graph, and
    * differentiable. Throws as `run` does, and `FailedPreconditionError` if it must wait.
    */
-  call(inputs: OnnxInputs = {}, options: OnnxCallOptions = {}): OnnxOutputs {
+  call<Output extends OnnxOutput = Tensor>(
+    inputs: OnnxInputs = {},
+    options: OnnxCallOptions = {},
+  ): Record<string, Output> {
     const variant = this.#variant(options);
-    return variant.call(this.#feeds(inputs, variant));
+    return variant.call(this.#feeds(inputs, variant)) as Record<string, Output>;
   }
 
   /** Runs the model op by op. Throws as {@linkcode run} does. */
-  runEagerly(inputs: OnnxInputs = {}, options: OnnxCallOptions = {}): OnnxOutputs {
+  runEagerly<Output extends OnnxOutput = Tensor>(
+    inputs: OnnxInputs = {},
+    options: OnnxCallOptions = {},
+  ): Record<string, Output> {
     const variant = this.#variant(options);
-    return variant.runEagerly(this.#feeds(inputs, variant));
+    return variant.runEagerly(this.#feeds(inputs, variant)) as Record<string, Output>;
   }
 
   /** Returns the model's graph, for inputs of the file's shapes. Throws `NeedsValueError` if these are not enough. */

@@ -71,7 +71,7 @@ const BODIES = 4;
 /**
  * Serves models by the Open Inference Protocol v2 (`/v2/…`) and TensorFlow Serving's REST interface (`/v1/…`), with
  * health, readiness and Prometheus metrics (`/metrics`). Models are SavedModels of `@weft/weft/tf`, models of
- * `tf.loadGraphModel`, and functions with named inputs; script ops in them run. Throws `ValueError` and `TypeError` for
+ * `tf.loadGraphModel` and of `loadOnnx`, and functions with named inputs; script ops in them run. Throws `ValueError` and `TypeError` for
  * models that cannot be served.
  *
  * @example

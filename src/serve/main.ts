@@ -67,7 +67,10 @@ async function loadModel(folder: string): Promise<ServableModel | Versions> {
     throw new NotFoundError(`Cannot serve ${folder}: there is no such folder`);
   }
   if (!(await deno.stat(folder)).isDirectory) {
-    throw new ValueError(`Cannot serve ${folder}: it is no folder`);
+    const hint = folder.endsWith(".onnx")
+      ? `; convert it: deno run -A jsr:@weft/weft/onnx convert ${folder} FOLDER`
+      : "";
+    throw new ValueError(`Cannot serve ${folder}: it is no folder${hint}`);
   }
   const model = await load(folder);
   if (model !== null) return model;

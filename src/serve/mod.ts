@@ -12,6 +12,7 @@ export type { Versions } from "./model_entry.ts";
 export type {
   GraphModelLike,
   NamedTensor,
+  OnnxModelLike,
   SavedModelLike,
   ServableFunction,
   ServableModel,

@@ -50,6 +50,16 @@ export interface GraphModelLike {
   executeAsync(inputs: Readonly<Record<string, TensorLike>>): Promise<Tensor | Tensor[]>;
 }
 
+/** A model of `loadOnnx` in `@weft/weft/onnx`, whose inputs and outputs are tensors. */
+export interface OnnxModelLike {
+  /** Its inputs. */
+  readonly inputs: readonly NamedTensor[];
+  /** Its outputs. */
+  readonly outputs: readonly NamedTensor[];
+  /** Runs it. */
+  run(inputs: Readonly<Record<string, TensorLike>>): Promise<Record<string, Tensor>>;
+}
+
 /**
  * A `tf.function` whose `inputSignature` has names and whose result is a record of tensors, or one tensor: `output_0`.
  */
@@ -60,6 +70,7 @@ export type ServableFunction = TracedFunction<any[], unknown>;
 export type ServableModel =
   | SavedModelLike
   | GraphModelLike
+  | OnnxModelLike
   | ServableFunction
   | Readonly<Record<string, ServableFunction>>;
 
@@ -82,6 +93,8 @@ export function servablesOf(model: ServableModel, name: string): ReadonlyMap<str
   }
   const entries = "executeAsync" in model && typeof model.executeAsync === "function"
     ? [[DEFAULT_SIGNATURE, graphModelServable(model as GraphModelLike)] as const]
+    : isOnnxModel(model)
+    ? [[DEFAULT_SIGNATURE, onnxServable(model)] as const]
     : "signatures" in model
     ? Object.entries((model as SavedModelLike).signatures).map(([key, signature]) =>
       [key, {
@@ -111,20 +124,36 @@ async function readAll(
 /** Returns the name of a tensor's node, as `"y"` of `"y:0"`. */
 const nodeName = (name: string): string => name.replace(/:0$/, "");
 
+/** Specs of tensors by the names of their nodes. */
+const specsOf = (tensors: readonly NamedTensor[]): Specs =>
+  Object.fromEntries(
+    tensors.map(({ name, dtype, shape }) => [nodeName(name), { dtype, shape }]),
+  );
+
 function graphModelServable(model: GraphModelLike): Servable {
-  const specs = (tensors: readonly NamedTensor[]): Specs =>
-    Object.fromEntries(
-      tensors.map(({ name, dtype, shape }) => [nodeName(name), { dtype, shape }]),
-    );
   return {
-    inputs: specs(model.inputs),
-    outputs: specs(model.outputs),
+    inputs: specsOf(model.inputs),
+    outputs: specsOf(model.outputs),
     async call(inputs) {
       const results = [await model.executeAsync(inputs)].flat();
       return await readAll(
         Object.fromEntries(results.map((t, i) => [nodeName(model.outputs[i].name), t])),
       );
     },
+  };
+}
+
+/** Returns true for a model of ONNX: a record of functions has no lists. */
+function isOnnxModel(model: object): model is OnnxModelLike {
+  const { run, inputs, outputs } = model as Partial<OnnxModelLike>;
+  return typeof run === "function" && Array.isArray(inputs) && Array.isArray(outputs);
+}
+
+function onnxServable(model: OnnxModelLike): Servable {
+  return {
+    inputs: specsOf(model.inputs),
+    outputs: specsOf(model.outputs),
+    call: async (inputs) => await readAll(await model.run(inputs)),
   };
 }
 

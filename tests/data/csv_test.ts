@@ -118,6 +118,18 @@ Deno.test("csv() names what is wrong with columnConfigs and with their rows", as
   await fails(first("a,b\n1,x\n", { b: {} }), 'is no float32: "x", which dtype: "string" reads');
   await fails(first("a,b\n1\n", { b: { default: 1 } }), "the row is too short");
   await fails(first("a,b\n1,2\n", { c: {} }), 'there is no column "c" among a, b');
+  for (const delimiter of [";", "\t", "|"]) {
+    await fails(
+      first(`a${delimiter}b\n1${delimiter}2\n`, { b: {} }),
+      `if ${JSON.stringify(delimiter)} parts them, give it as fieldDelim`,
+    );
+  }
+  await fails(first("", { b: {} }), 'the file is empty, wanted a column "b"');
+  await assertRejects(
+    () => data.csv("a,b\n1,2\n", { columns: { a: "float32" } }).toArray(),
+    tf.errors.NotFoundError,
+    "there is no such file; if that is its text, give a Blob of it",
+  );
   const named = data.csv(new Blob(["a,b\n"]), { columnNames: ["a"], columnConfigs: {} });
   await fails(named.toArray(), "it has 2 columns, columnNames 1");
 });

@@ -2,7 +2,7 @@
 
 import * as tf from "@weft/weft";
 import { inspectOnnx } from "@weft/weft/onnx";
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertInstanceOf, assertRejects, assertStringIncludes } from "@std/assert";
 
 /** Runs `fn` with the globals of a page at an address in the place of this runtime's. */
 async function asPage(href: string, fn: () => Promise<void>): Promise<void> {
@@ -73,6 +73,15 @@ Deno.test("a path in a page is relative to the page, for models, data and what l
         () => tf.loadGraphModel("none.json"),
         tf.errors.NotFoundError,
         `Cannot read http://127.0.0.1:${port}/app/none.json: the server answered 404`,
+      );
+      const { error } = await tf.loadGraphModel("http://127.0.0.1:1/model.json").then(
+        () => ({ error: null }),
+        (error: Error) => ({ error }),
+      );
+      assertInstanceOf(error, tf.errors.UnavailableError);
+      assertStringIncludes(
+        error.message,
+        `a server of another origin must answer and allow http://127.0.0.1:${port} in`,
       );
       await assertRejects(
         () => tf.loadGraphModel("page.json"),

@@ -35,6 +35,42 @@ testOnDevices("run() gives outputs by name, for batches of many sizes", async ()
   await assertRejects(() => m.run({ x: [[1, 1]] }), tf.ValueError, "it is disposed");
 });
 
+Deno.test("loadOnnx() takes what pages have: an ArrayBuffer, a Blob, a File, a body of a response", async () => {
+  const bytes = new Uint8Array(model(DENSE)), { buffer } = bytes;
+  const sources = [
+    buffer,
+    new Blob([bytes]),
+    new File([bytes], "dense.onnx"),
+    new Response(bytes).body!,
+  ];
+  for (const source of sources) {
+    const m = await loadOnnx(source);
+    const { y } = await m.run({ x: [[1, 1]] });
+    assertEquals(await y!.array(), [[4.5, 0]]);
+    m.dispose();
+  }
+  await assertRejects(
+    () => loadOnnx(new File([], "none.onnx")),
+    tf.errors.DataLossError,
+    "Cannot load none.onnx: Cannot read an ONNX model: it looks like an empty file",
+  );
+  await assertRejects(() => loadOnnx(new Blob([])), tf.errors.DataLossError, "a blob of 0 bytes");
+  for (
+    const [wrong, received] of [
+      [new Response(bytes), "a value of type Response"],
+      [[1, 2], "an array of 2"],
+      [null, "null"],
+      [3, "3"],
+    ] as const
+  ) {
+    await assertRejects(
+      () => loadOnnx(wrong as never),
+      TypeError,
+      `a ReadableStream, as a response's body is one, received ${received}`,
+    );
+  }
+});
+
 testOnDevices("call() is part of a function, a tape and a dataset", async () => {
   const m = await loadOnnx(model(DENSE));
   const f = tf.function((x: tf.Tensor) => tf.sum(m.call({ x }).y as tf.Tensor));

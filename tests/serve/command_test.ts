@@ -161,6 +161,8 @@ Deno.test("the command says which permission it lacks, in one line", async () =>
 Deno.test("the command tells what it cannot serve", async (t) => {
   const empty = await Deno.makeTempDir(), file = `${empty}/some.txt`, saved = `${empty}/1`;
   await Deno.writeTextFile(file, "some text");
+  const onnx = `${empty}/some.onnx`;
+  await Deno.writeTextFile(onnx, "");
   const f = tf.function((x: tf.Tensor) => ({ y: tf.neg(x) }), {
     inputSignature: [tf.TensorSpec([null], "float32", "x")],
   });
@@ -177,6 +179,7 @@ Deno.test("the command tells what it cannot serve", async (t) => {
       [[empty, "--port=1.5"], 'Cannot use --port "1.5": wanted a whole number below 65536'],
       [[empty, "--port=65536"], 'Cannot use --port "65536": wanted a whole number below 65536'],
       [[file], `Cannot serve ${file}: it is no folder`],
+      [[onnx], `onnx convert ${onnx} FOLDER`],
       [[saved, `${saved}/`], 'Cannot serve two models as "1"'],
       [[empty, "--cert=/no.pem", "--key=/no.pem"], "Cannot read /no.pem: there is no such file"],
       [[empty, `--cert=${file}`, `--key=${file}`], `${file} holds no CERTIFICATE in PEM form`],

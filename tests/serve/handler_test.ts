@@ -1,5 +1,6 @@
 /** Both protocols of createHandler: what they answer, and what they refuse. */
 import * as tf from "@weft/weft";
+import { encodeOnnx, loadOnnx } from "@weft/weft/onnx";
 import { createHandler } from "@weft/weft/serve";
 import { assert, assertEquals, assertMatch, assertNotMatch, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
@@ -21,6 +22,25 @@ testOnDevices("predict takes rows and columns as TensorFlow Serving does", async
       flag: true,
     }],
   });
+});
+
+testOnDevices("models of ONNX are served as they are", async () => {
+  const f = tf.function((x: tf.Tensor) => ({ y: tf.square(x) }), {
+    inputSignature: [tf.TensorSpec([null, 2], "float32", "x")],
+  });
+  const { fetch } = createHandler({
+    models: { square: await loadOnnx(encodeOnnx(f)) },
+    batching: { maxRows: 4 },
+  });
+  const rows = await ask(fetch, "/v1/models/square:predict", { instances: [[1, 2], [3, 4]] });
+  assertEquals([rows.status, await rows.json()], [200, { predictions: [[1, 4], [9, 16]] }]);
+  const told = await (await fetch(new Request("http://localhost/v2/models/square"))).json();
+  assertEquals(told.inputs, [{ name: "x", datatype: "FP32", shape: [-1, 2] }]);
+  const wrong = await ask(fetch, "/v1/models/square:predict", { instances: [[1, 2, 3]] });
+  assertEquals([wrong.status, (await wrong.json()).error], [
+    400,
+    'Cannot take input "x" of square: its shape is [1,3], wanted [?,2]',
+  ]);
 });
 
 Deno.test("predict keeps 64-bit integers and numbers that JSON has not", async () => {

@@ -58,11 +58,24 @@ export async function fetched(url: URL | string, init: RequestInit = {}): Promis
   const response = await fetch(url, init).catch((cause) => {
     init.signal?.throwIfAborted();
     const { message, cause: deeper } = cause as { message: string; cause?: { message?: string } };
-    throw new UnavailableError(`Cannot read ${url}: ${deeper?.message || message}`, { cause });
+    throw new UnavailableError(
+      `Cannot read ${url}: ${deeper?.message || message}${hintOfOrigin(url)}`,
+      { cause },
+    );
   });
   if (response.ok) return response;
   await response.body?.cancel();
   throw new NotFoundError(`Cannot read ${url}: the server answered ${response.status}`);
+}
+
+/** The usual reason in a page, which browsers do not tell programs: a server of another origin that does not name the page's. */
+function hintOfOrigin(url: URL | string): string {
+  const { location } = globalThis as { location?: { readonly href: string } };
+  const [page, place] = [location?.href ?? "", String(url)].map((href) =>
+    /^https?:/i.test(href) && URL.canParse(href) ? new URL(href).origin : null
+  );
+  if (page === null || place === null || page === place) return "";
+  return `; a server of another origin must answer and allow ${page} in Access-Control-Allow-Origin`;
 }
 
 /**
@@ -108,7 +121,8 @@ export function pathOf(source: string | URL): string {
 export function fileError(cause: unknown, what: string, missing: string): Error {
   const { code, name, message } = cause as { code?: string; name: string; message: string };
   if (code === "ENOENT" || code === "ENOTDIR" || name === "NotFound" || name === "NotADirectory") {
-    return new NotFoundError(`Cannot ${what}: there is no such ${missing}`, { cause });
+    const hint = what.includes("\n") ? "; if that is its text, give a Blob of it" : "";
+    return new NotFoundError(`Cannot ${what}: there is no such ${missing}${hint}`, { cause });
   }
   if (code === "EACCES" || name === "PermissionDenied" || name === "NotCapable") {
     return new PermissionDeniedError(`Cannot ${what}: permission was denied`, { cause });

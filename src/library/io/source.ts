@@ -1,12 +1,19 @@
 /** Sources of files: a path, a URL, bytes or a stream, read whole. */
 import { wantObject } from "../../engine/core/arguments.ts";
+import { describe } from "../../engine/core/text.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { DataLossError } from "../../engine/core/errors.ts";
 import { concatBytes } from "./bytes.ts";
 import { fetched, isFetched, placeOf, readBytes } from "./files.ts";
 
-/** A file: its path, its URL, its bytes, or a stream of them. */
-export type FileSource = string | URL | Uint8Array | ReadableStream<Uint8Array>;
+/** A file: its path, its URL, its bytes, a blob as the files that a page is given, or a stream of bytes. */
+export type FileSource =
+  | string
+  | URL
+  | Uint8Array
+  | ArrayBuffer
+  | Blob
+  | ReadableStream<Uint8Array>;
 
 export interface FileContent {
   readonly bytes: Uint8Array;
@@ -39,6 +46,11 @@ async function readWhole(source: FileSource, options: SourceOptions): Promise<Fi
   if (source instanceof Uint8Array) {
     return { bytes: plainBytes(source), name: `${source.length} bytes` };
   }
+  if (source instanceof ArrayBuffer) return readWhole(new Uint8Array(source), options);
+  if (source instanceof Blob) {
+    const name = source instanceof File ? source.name : `a blob of ${source.size} bytes`;
+    return { bytes: new Uint8Array(await source.arrayBuffer()), name };
+  }
   if (source instanceof ReadableStream) {
     const parts: Uint8Array[] = [];
     for await (const part of source) parts.push(part);
@@ -46,8 +58,8 @@ async function readWhole(source: FileSource, options: SourceOptions): Promise<Fi
   }
   if (typeof source !== "string" && !(source instanceof URL)) {
     throw new TypeError(
-      `Cannot read a file: wanted a path, a URL, a Uint8Array or a ReadableStream, received ${
-        source === null ? "null" : typeof source
+      `Cannot read a file: wanted a path, a URL, a Uint8Array, an ArrayBuffer, a Blob or a ReadableStream, as a response's body is one, received ${
+        describe(source)
       }`,
     );
   }
