@@ -37,6 +37,12 @@ const ELSEWHERE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "npm install ./weft-weft-0.1.0.tgz @bufbuild/protobuf   # the packed file: Node, bundlers and Deno":
       "tests/package_test.ts runs what is installed so",
   },
+  "docs/in_a_page.md": {
+    "const done = (request) =>":
+      "wants the IndexedDB of a page; the block of docs/save_and_load.md restores the same bytes",
+    'import * as tf from "@weft/weft";':
+      "wants elements of a page; tests/onnx/load_test.ts runs models so, tests/browser has pixels",
+  },
   "docs/models.md": {
     "const step = tf.function((x: tf.Tensor, labels: tf.Tensor) =>":
       "wants a model of these names; tests/tf/objects_test.ts trains one by these calls",
