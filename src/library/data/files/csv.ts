@@ -253,23 +253,18 @@ class CsvReader {
     return this.#format.columns.map(({ key }) => {
       const at = typeof key === "number" ? key : names?.indexOf(key) ?? -1;
       if (at >= 0) return at;
-      throw this.#refused(
-        names === null
-          ? `the file is empty, wanted a column "${key}"`
-          : `there is no column "${key}" among ${names.join(", ")}${this.#otherDelimiter(names)}`,
-      );
+      if (names === null) throw this.#refused(`the file is empty, wanted a column "${key}"`);
+      const among = names.join(", ") + this.#otherDelimiter(names);
+      throw this.#refused(`there is no column "${key}" among ${among}`);
     });
   }
 
   /** Says that a header of one name looks like several, parted by what spreadsheets write besides commas. */
   #otherDelimiter(names: readonly string[]): string {
-    const other = names.length === 1
-      ? [";", "\t", "|"].find((c) => names[0].includes(c))
-      : undefined;
+    const other = names.length > 1 ? undefined : [";", "\t", "|"].find((c) => names[0].includes(c));
     if (other === undefined || other === this.#format.delimiter) return "";
-    return `; if ${
-      JSON.stringify(other)
-    } parts them, give it as fieldDelim, beside columnConfigs as delimiter`;
+    const text = JSON.stringify(other);
+    return `; if ${text} parts them, give it as fieldDelim, beside columnConfigs as delimiter`;
   }
 
   /** Makes the error of an invalid row, at the last line unless another place is named. */
