@@ -37,6 +37,9 @@ const SETTINGS = [
   ["CommonJS", "Node10", ["consumer.cts"], { skipLibCheck: true }],
 ] as const;
 
+/** What Vite's templates name, and the types of `using`. */
+const LIBRARIES = ["es2022", "dom", "dom.iterable", "esnext.disposable"];
+
 const home = await Deno.realPath(await Deno.makeTempDir({ prefix: "weft_types_" }));
 Deno.test.beforeAll(async () => {
   await putPackage(`${home}/node_modules/@weft/weft`);
@@ -57,6 +60,7 @@ Deno.test("TypeScript 5.7 knows the types of all entries, without skipLibCheck a
       module: oldest.ModuleKind[module],
       moduleResolution: oldest.ModuleResolutionKind[resolution],
       target: oldest.ScriptTarget.ES2022,
+      lib: LIBRARIES.map((name) => `lib.${name}.d.ts`),
       strict: true,
       noEmit: true,
       types: [],
@@ -84,6 +88,7 @@ Deno.test("TypeScript 7 knows them in modules and in files that require", async 
       compilerOptions: {
         module,
         target: "ES2022",
+        lib: LIBRARIES,
         strict: true,
         exactOptionalPropertyTypes: true,
         noEmit: true,

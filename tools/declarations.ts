@@ -35,7 +35,7 @@ export function declarations(entries: readonly string[]): Map<string, string> {
   for (const path of wanted) {
     const { text, imports } = rewriteImports(path, all.get(path)!);
     const declared = path.startsWith("src/") ? withCategories(path, text) : text;
-    made.set(path, withDisposable(withGpuTypes(declared)));
+    made.set(path, withGpuTypes(declared));
     for (const path of imports) wanted.add(path);
   }
   return made;
@@ -96,12 +96,6 @@ function rewriteImports(path: string, source: string): { text: string; imports: 
     text = text.slice(0, edit.start) + edit.text + text.slice(edit.end);
   }
   return { text, imports };
-}
-
-/** Names the library of `using` in a file that has its types, which stands in none of TypeScript's years: users then need not write `ESNext`. */
-function withDisposable(text: string): string {
-  const isUsed = /\b(Async)?Disposable\b|\bSymbol\.(d|asyncD)ispose\b/.test(text);
-  return isUsed ? `/// <reference lib="esnext.disposable" />\n${text}` : text;
 }
 
 /** Gives a file types of WebGPU of its own: those of the type libraries in use where these have them, as TypeScript's has from 6.0 on. */

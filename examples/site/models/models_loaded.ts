@@ -1,6 +1,7 @@
 /** Models of three forms, as one: ONNX, SavedModel, GraphModel. Readers are loaded when they are needed. */
 
 import * as tf from "@weft/weft";
+import type { OnnxOutput } from "@weft/weft/onnx";
 import type { ModelFile, ModelValue } from "./models_messages.ts";
 
 /** A model that was loaded. */
@@ -66,7 +67,7 @@ async function openOnnx(file: string | Uint8Array): Promise<Loaded> {
     form: "ONNX",
     inputs: model.inputs,
     async run(feeds) {
-      const results = await model.run(feeds), out: Record<string, tf.Tensor> = {};
+      const results = await model.run<OnnxOutput>(feeds), out: Record<string, tf.Tensor> = {};
       for (const [name, value] of Object.entries(results)) {
         if (value instanceof tf.Tensor) out[name] = value;
         else (value ?? []).forEach((item, i) => out[`${name}[${i}]`] = item as tf.Tensor);

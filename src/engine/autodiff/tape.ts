@@ -15,7 +15,7 @@ import { jacobians, rowJacobian } from "./jacobians.ts";
 import { ownGradients } from "./own_gradients.ts";
 import { tapeMemory } from "./step_recorder.ts";
 import { TapeRecording } from "./tape_recording.ts";
-import { inTapeScope, namedStep } from "./tape_scopes.ts";
+import { inBackwardPass, namedStep } from "./tape_scopes.ts";
 import { dense } from "../ops/array/indexed_slices.ts";
 import { onesOfTensor, zerosOfTensor } from "../ops/array/fill_ops.ts";
 
@@ -265,7 +265,7 @@ export class GradientTape implements Disposable {
     const others = currentRecorders().filter((r) => r !== recorder);
     const grads = withRecorders(
       this.#persistent && recording.isRunning ? currentRecorders() : others,
-      () => inTapeScope("", () => tapeMemory().tidy(() => ownGradients(() => pass(differentiate)))),
+      () => inBackwardPass(() => tapeMemory().tidy(() => ownGradients(() => pass(differentiate)))),
     );
     if (!this.#persistent) this.dispose();
     return grads;

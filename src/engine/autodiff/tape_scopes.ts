@@ -1,6 +1,8 @@
 /** Names of the operations that a tape's backward pass adds to a graph: `gradient_tape/`, then the scope of the forward op, as TensorFlow has them. */
 import { currentInterpreter } from "../core/apply.ts";
 import { NdArray } from "../core/nd_array.ts";
+import { currentScope, withScope } from "../core/scope_context.ts";
+import { MOST_FRAMES, withLongStacks } from "../core/throwing/user_stack.ts";
 import type { AroundStep } from "./backprop.ts";
 
 /** The part of a graph's interpreter that gives names; eager code has no graph. */
@@ -8,8 +10,19 @@ interface Naming {
   readonly graph?: { nameScope<R>(name: string, fn: () => R): R };
 }
 
+/**
+ * Runs a backward pass. All that it adds to a graph has the line that asked for it, of which the stack is taken once: single ops stand too far
+ * below it.
+ */
+export function inBackwardPass<R>(fn: () => R): R {
+  if ((currentInterpreter() as Naming).graph === undefined) return fn();
+  const { site, within } = currentScope();
+  const own = site ?? withLongStacks(() => new Error(within ?? ""), MOST_FRAMES);
+  return withScope({ site: own }, () => inTapeScope("", fn));
+}
+
 /** Runs a part of a backward pass; `forward` is a scope of names, empty or with its last `/`. */
-export function inTapeScope<R>(forward: string, fn: () => R): R {
+function inTapeScope<R>(forward: string, fn: () => R): R {
   const { graph } = currentInterpreter() as Naming;
   return graph === undefined ? fn() : graph.nameScope(`gradient_tape/${forward}`, fn);
 }

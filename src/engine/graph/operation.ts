@@ -6,7 +6,7 @@ import { NdArray } from "../core/nd_array.ts";
 import { type EvalFeeds, type SessionLike, Tensor, wholeLibrary } from "../core/tensor.ts";
 import { type Spec, specText } from "../core/tensor_spec.ts";
 import { currentScope, withScope } from "../core/scope_context.ts";
-import { MOST_FRAMES, stackOf, withLongStacks } from "../core/throwing/user_stack.ts";
+import { stackOf, withLongStacks } from "../core/throwing/user_stack.ts";
 import { ValueError } from "../core/errors.ts";
 import type { GraphNode } from "../core/graph_node.ts";
 import type { Graph } from "./graph.ts";
@@ -19,10 +19,10 @@ export interface OperationInit
   readonly site: Error;
 }
 
-/** Makes an error with enough stack frames to reach the user's line from an op of a gradient rule. */
+/** Makes an error whose stack reaches the user's line, or returns that of the surrounding code, such as a backward pass. */
 export function captureSite(): Error {
   const { site, within } = currentScope();
-  return site ?? withLongStacks(() => new Error(within ?? ""), MOST_FRAMES);
+  return site ?? withLongStacks(() => new Error(within ?? ""));
 }
 
 /** A node of a graph, made by ops. */

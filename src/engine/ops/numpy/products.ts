@@ -13,7 +13,7 @@ import { slice } from "../array/slice.ts";
 import { matMul } from "../linalg/matmul.ts";
 import { tensordot } from "../linalg/linalg.ts";
 import { asTensor, toMatchingInputs } from "../input.ts";
-import { add, mul, neg, sub, toArithmeticInputs } from "../pointwise/arithmetic.ts";
+import { add, div, mul, sub, toArithmeticInputs } from "../pointwise/arithmetic.ts";
 import { equal } from "../pointwise/compare.ts";
 import { conj } from "../pointwise/complex.ts";
 import { exp, log1p } from "../pointwise/exponential.ts";
@@ -146,12 +146,16 @@ export function logaddexp(a: TensorLike, b: TensorLike): Tensor {
   return compose(() => {
     const [p, q] = toMatchingInputs(a, b, "logaddexp");
     const x = realInput(p as TensorLike, "a", "logaddexp");
-    const y = realInput(q as TensorLike, "b", "logaddexp");
-    // Equal infinities differ by no number.
-    const isSame = equal(x, y), off = sub(x, where(isSame, x, y));
-    const greatest = maximum(x, y);
-    return where(isSame, add(x, Math.LN2), add(greatest, log1p(exp(neg(abs(off))))));
+    return logOfSum(x, realInput(q as TensorLike, "b", "logaddexp"), 1);
   });
+}
+
+/** The logarithm of the sum of two powers, whose base has the natural logarithm `ln`. */
+export function logOfSum(x: Tensor, y: Tensor, ln: number): Tensor {
+  // Equal infinities differ by no number.
+  const isSame = equal(x, y), off = abs(sub(x, where(isSame, x, y)));
+  const more = div(log1p(exp(mul(off, -ln))), ln);
+  return where(isSame, add(x, Math.LN2 / ln), add(maximum(x, y), more));
 }
 
 /** Places of `convolve` and `correlate` that are kept. */

@@ -4,14 +4,14 @@ import type { DType } from "../../core/dtype.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { bitcast } from "../array/bitcast.ts";
 import { toMatchingInputs } from "../input.ts";
-import { mul, neg } from "../pointwise/arithmetic.ts";
+import { neg } from "../pointwise/arithmetic.ts";
 import { equal, isInf, less } from "../pointwise/compare.ts";
 import { logicalAnd, logicalNot } from "../pointwise/logical.ts";
 import { pow } from "../pointwise/power.ts";
 import { abs, ceil, floor } from "../pointwise/rounding.ts";
 import { where } from "../pointwise/select.ts";
 import { realInput } from "./inputs.ts";
-import { logaddexp } from "./products.ts";
+import { logOfSum } from "./products.ts";
 
 /** Integers of as many bits. */
 const BITS: Readonly<Record<string, DType>> = {
@@ -156,6 +156,6 @@ export function floatPower(a: TensorLike, b: TensorLike): Tensor {
 export function logaddexp2(a: TensorLike, b: TensorLike): Tensor {
   return compose(() => {
     const [x, y] = pair(a, b, "logaddexp2");
-    return mul(logaddexp(mul(x, Math.LN2), mul(y, Math.LN2)), Math.LOG2E);
+    return logOfSum(x, y, Math.LN2);
   });
 }
