@@ -27,14 +27,14 @@ Deno.test("optionCheck() names the nearest option, and all there are", () => {
     ["Signals", "signal"],
     ["sgl", "signal"],
   ];
-  const takes = "It takes feeds, timeoutMs, signal; feeds go into feeds";
+  const takes = "takes feeds, timeoutMs, signal; feeds go into feeds";
   for (const [key, meant] of cases) {
-    const wanted = `Unknown option "${key}" of run: did you mean "${meant}"? ${takes}`;
+    const wanted = `Unknown option "${key}" of run: did you mean "${meant}"? It ${takes}`;
     assertEquals(assertThrows(() => check({ [key]: 1 }), TypeError).message, wanted);
   }
   for (const key of ["zzz", "elapsed"]) {
     const strange = assertThrows(() => check({ [key]: 1 }), TypeError);
-    assertEquals(strange.message, `Unknown option "${key}" of run: ${takes}`);
+    assertEquals(strange.message, `Unknown option "${key}" of run: it ${takes}`);
   }
   for (const name of ["toString", "constructor", "__defineGetter__", "hasOwnProperty"]) {
     assertThrows(() => check({ [name]: 1 }), TypeError, `Unknown option "${name}"`);

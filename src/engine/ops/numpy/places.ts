@@ -1,5 +1,5 @@
 /** NumPy's places, choices and comparisons of arrays that stand nowhere else. */
-import { wantList } from "../../core/arguments.ts";
+import { wantBoolean, wantList } from "../../core/arguments.ts";
 import { compose } from "../../core/apply.ts";
 import { isInteger } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -229,6 +229,7 @@ export function piecewise(
  */
 export function arrayEqual(a: TensorLike, b: TensorLike, equalNan = false): Tensor {
   const fn = "arrayEqual";
+  wantBoolean(equalNan, "equalNan", fn);
   return compose(() => {
     const [x, y] = toMatchingInputs(a, b, fn, ["a", "b"]).map(asTensor);
     const isOne = dimsOf(x, fn, "a").length === dimsOf(y, fn, "b").length;
