@@ -180,7 +180,7 @@ const REFUSALS: readonly [call: () => unknown, kind: Kind, says: string][] = [
       }
     },
     tf.ValueError,
-    "Shape mismatch. The variable shape (2,) and dtype float32, and the assigned value shape",
+    "Dtype mismatch. The variable shape (2,) and dtype float32, and the assigned value shape",
   ],
   [
     () => U.grad(1),

@@ -123,7 +123,7 @@ const REFUSALS: readonly Refusal[] = [
   ],
   [
     () => U.stack(v(2)),
-    "Argument 'tensors' passed to 'stack' must be a list of tensors, but got a value of type",
+    "Argument 'tensors' passed to 'stack' must be a list of tensors, but got a tensor of dtype",
     TypeError,
   ],
   [

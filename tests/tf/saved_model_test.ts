@@ -140,7 +140,7 @@ Deno.test("loadSavedModel() refuses what is not there", async () => {
   await assertRejects(
     () => model.signatures.serving_default(tf.scalar(1) as never),
     tf.ValueError,
-    'wanted an object with "x", received a value of type EagerTensor',
+    'wanted an object with "x", received a tensor of dtype float32',
   );
   await assertRejects(
     () => model.signatures.serving_default({ z: 1 }),

@@ -53,10 +53,11 @@ export function typeName(value: unknown): string {
 export function describe(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (typeof value === "function") return `function ${value.name || "(anonymous)"}`;
+  if (Array.isArray(value)) return `an array of ${value.length}`;
   if (typeof value === "object") {
-    return Array.isArray(value)
-      ? `an array of ${value.length}`
-      : `a value of type ${typeName(value)}`;
+    const { dtype } = value as { readonly dtype?: unknown };
+    const isTensor = typeof dtype === "string" && "staticShape" in value;
+    return isTensor ? `a tensor of dtype ${dtype}` : `a value of type ${typeName(value)}`;
   }
   return typeof value === "string"
     ? JSON.stringify(value)

@@ -182,8 +182,9 @@ export class VariableState implements Resource, NodeState {
   /** Throws `ValueError` for a dtype or shape that cannot be assigned. */
   check(dtype: DType, shape: PartialShape): void {
     if (this.takes(dtype, shape)) return;
+    const what = compatible(this.shape, shape) ? "Dtype" : "Shape";
     throw new ValueError(
-      `Cannot assign value to variable '${this.sharedName}': Shape mismatch. The variable shape ${
+      `Cannot assign value to variable '${this.sharedName}': ${what} mismatch. The variable shape ${
         shapeTuple(this.shape)
       } and dtype ${this.dtype}, and the assigned value shape ${
         shapeTuple(shape)
