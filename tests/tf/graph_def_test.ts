@@ -83,7 +83,7 @@ Deno.test("readGraphDef() refuses what is no GraphDef, saying why", async () => 
   await refuses(new TextEncoder().encode("node { attr { ".repeat(300)), "has no field");
   await refuses(new TextEncoder().encode('{"node": 3}'), "its JSON is no GraphDef");
   await refuses(Uint8Array.of(10, 200, 1, 0), "4 bytes");
-  await assertRejects(() => readGraphDef(3 as never), TypeError, "received number");
+  await assertRejects(() => readGraphDef(3 as never), TypeError, "received 3 of type number");
 });
 
 Deno.test("readGraphDef() names the file that is missing", async () => {
