@@ -55,7 +55,7 @@ export const NUMPY: readonly Template[] = [
   ["x:rows", `${NP}.#pick(nancumsum|nancumprod)(tf.sin(${GAPS}), -1)`],
   ["x:rows", `${NP}.#pick(nanargmax|nanargmin)(${GAPS}, -1)`],
   ["x:float y~x", `${NP}.copysign($x, $y)`],
-  ["x:float", `${NP}.fix(tf.mul($x, 3)) ≡ tf.trunc(tf.mul($x, 3))`],
+  ["x:float", `${NP}.fix(tf.mul($x, 3)) ≡ tf.mul(tf.sign($x), tf.floor(tf.abs(tf.mul($x, 3))))`],
   ["x:float", `${NP}.cbrt(tf.add(tf.abs($x), 0.5))`, 2],
   ["x:float y~x", `${NP}.logaddexp2($x, $y)`],
   ["x:rows", `${NP}.#pick(hstack|vstack|dstack|columnStack)([$x, tf.sin($x)])`],
