@@ -37,7 +37,7 @@ const SETTINGS = [
   ["CommonJS", "Node10", ["consumer.cts"], { skipLibCheck: true }],
 ] as const;
 
-/** What Vite's templates name, and the types of `using`. */
+/** TypeScript's libraries in Vite's templates, and the types of `using`. */
 const LIBRARIES = ["es2022", "dom", "dom.iterable", "esnext.disposable"];
 
 const home = await Deno.realPath(await Deno.makeTempDir({ prefix: "weft_types_" }));
