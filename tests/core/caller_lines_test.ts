@@ -210,3 +210,25 @@ Deno.test("an error of a gradient's node shows the line that asked for the gradi
     tf.debugging.disableCheckNumerics();
   }
 });
+
+Deno.test("operations of users' own gradients, and of what is computed anew for one, have their own lines", () => {
+  const root = (x: tf.Tensor) => tf.sqrt(tf.mul(x, 0));
+  const squareWithRoot = tf.customGrad((x: tf.Tensor) => ({
+    value: tf.square(x),
+    gradFunc: (dy: tf.Tensor) => tf.div(dy, root(dy)),
+  }));
+  const anew = tf.recomputeGrad((x: tf.Tensor) => tf.mul(root(x), x));
+  tf.debugging.enableCheckNumerics();
+  try {
+    for (const [loss, line] of [[squareWithRoot, "gradFunc"], [anew, "SqrtGrad"]] as const) {
+      const sloped = tf.function((x: tf.Tensor) => tf.grad((v) => tf.sum(loss(v) as tf.Tensor))(x));
+      const { message } = thrownBy(() => sloped(tf.tensor([1, 2])));
+      const frames = message.split("Original stack trace for ")[1];
+      assertStringIncludes(frames, line);
+      assertStringIncludes(frames.split("\n")[1], HERE);
+      assert(!frames.includes("/src/engine/"), frames);
+    }
+  } finally {
+    tf.debugging.disableCheckNumerics();
+  }
+});

@@ -4,7 +4,6 @@ import { describe } from "../core/convert.ts";
 import { isFloating } from "../core/dtype.ts";
 import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { ValueError } from "../core/errors.ts";
-import { withScope } from "../core/scope_context.ts";
 import { defineOp, type GradContext, lookupOp, type OpDef } from "../core/op.ts";
 import { compatible } from "../core/shape.ts";
 import type { Spec } from "../core/tensor_spec.ts";
@@ -192,8 +191,7 @@ function vectorJacobian(
   const specs = xs.map(({ dtype, staticShape }) => ({ dtype, shape: staticShape }));
   const inputs = xs.length;
   return (dy, saved, ctx) => {
-    // Its ops have lines of their own.
-    const found = withScope({ site: null }, () => gradFunc(dy, saved.slice(0, count)));
+    const found = gradFunc(dy, saved.slice(0, count));
     const dxs = found instanceof Tensor ? [found] : found;
     if (!Array.isArray(dxs) || dxs.length !== inputs) {
       throw new ValueError(

@@ -10,15 +10,11 @@ interface Naming {
   readonly graph?: { nameScope<R>(name: string, fn: () => R): R };
 }
 
-/**
- * Runs a backward pass. All that it adds to a graph has the line that asked for it, of which the stack is taken once: single ops stand too far
- * below it.
- */
+/** Runs a backward pass. The stack of what asked for it is taken once: many of the ops that it adds to a graph stand too far below. */
 export function inBackwardPass<R>(fn: () => R): R {
   if ((currentInterpreter() as Naming).graph === undefined) return fn();
-  const { site, within } = currentScope();
-  const own = site ?? withLongStacks(() => new Error(within ?? ""), MOST_FRAMES);
-  return withScope({ site: own }, () => inTapeScope("", fn));
+  const asked = currentScope().asked ?? withLongStacks(() => new Error(), MOST_FRAMES);
+  return withScope({ asked }, () => inTapeScope("", fn));
 }
 
 /** Runs a part of a backward pass; `forward` is a scope of names, empty or with its last `/`. */

@@ -40,6 +40,8 @@ export interface ScopeContext {
    * none.
    */
   readonly within: string | null;
+  /** Stack of the code that asked for the backward pass which runs; null outside of any. */
+  readonly asked: Error | null;
   /** Stack of the code that all ops of a graph come from here, such as a file's; null where each has its own. */
   readonly site: Error | null;
 }
@@ -49,6 +51,7 @@ export const scope: Dynamic<ScopeContext> = new Dynamic({
   device: null,
   opName: null,
   within: null,
+  asked: null,
   site: null,
 });
 
@@ -59,6 +62,6 @@ export function currentScope(): ScopeContext {
 export function withScope<R>(change: Partial<ScopeContext>, fn: () => R): R {
   const before = scope.current;
   const { device = before.device, opName = before.opName, within = before.within } = change;
-  const { site = before.site } = change;
-  return scope.within({ device, opName, within, site }, fn);
+  const { asked = before.asked, site = before.site } = change;
+  return scope.within({ device, opName, within, asked, site }, fn);
 }

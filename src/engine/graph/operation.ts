@@ -19,10 +19,10 @@ export interface OperationInit
   readonly site: Error;
 }
 
-/** Makes an error whose stack reaches the user's line, or returns that of the surrounding code, such as a backward pass. */
+/** Makes an error with enough stack frames to reach the user's line; ops of gradient rules have the stack that asked for them as its cause. */
 export function captureSite(): Error {
-  const { site, within } = currentScope();
-  return site ?? withLongStacks(() => new Error(within ?? ""));
+  const { site, within, asked } = currentScope();
+  return site ?? withLongStacks(() => new Error(within ?? "", { cause: asked }));
 }
 
 /** A node of a graph, made by ops. */
@@ -72,8 +72,9 @@ export class Operation implements GraphNode {
 
   /** Stack text of the creating code, formatted on demand. */
   get definitionSite(): string {
-    const { message } = this.#site, stack = stackOf(this.#site);
-    return message === "" ? stack : `In ${message}\n${stack}`;
+    const { message, cause } = this.#site, stack = stackOf(this.#site);
+    const own = message === "" ? stack : `In ${message}\n${stack}`;
+    return cause instanceof Error ? `${own}\n${stackOf(cause)}` : own;
   }
   /** Runs `fn`; the definition site of the operations that it makes is this one's. */
   asSite<R>(fn: () => R): R {

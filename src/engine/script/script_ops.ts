@@ -63,7 +63,7 @@ const vjpRule = (op: string): GradRule => ({
     let given: ReturnType<NonNullable<Script["vjp"]>>;
     try {
       given = withLongStacks(() =>
-        withScope({ within: `the vjp of '${name}'`, site: null }, () => {
+        withScope({ within: `the vjp of '${name}'` }, () => {
           const found = script.vjp!(call, ...dys.map(whole));
           const here = (g: unknown): unknown =>
             g instanceof Tensor ? gradientBeside(g, call.outputs[0]) : g;

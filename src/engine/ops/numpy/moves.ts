@@ -1,12 +1,10 @@
 /** NumPy's moves: axes, elements at places along an axis, triangles, turns. */
 import { optionCheck, wantList } from "../../core/arguments.ts";
 import { compose } from "../../core/apply.ts";
-import { isInteger } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { normalizeAxis, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { describe } from "../../core/text.ts";
-import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { cast } from "../array/cast.ts";
 import { onesLike, zerosLike } from "../array/creation.ts";
 import { gather } from "../array/gather.ts";
@@ -20,7 +18,7 @@ import { asTensor, toInput } from "../input.ts";
 import { add, mul, toNumberInput } from "../pointwise/arithmetic.ts";
 import { greaterEqual, less, lessEqual } from "../pointwise/compare.ts";
 import { where } from "../pointwise/select.ts";
-import { axisOf, dimsOf } from "./inputs.ts";
+import { axisOf, dimsOf, wholeInput } from "./inputs.ts";
 
 /**
  * `x` with axes moved to other places; the others keep their order. Follows `numpy.moveaxis`, in TensorFlow `tf.experimental.numpy.moveaxis`. Throws `ValueError` for axes out of range or
@@ -126,13 +124,7 @@ export function rot90(x: TensorLike, k = 1, axes: readonly [number, number] = [0
 export function takeAlongAxis(x: TensorLike, indices: TensorLike, axis = -1): Tensor {
   return compose(() => {
     const fn = "takeAlongAxis", input = asTensor(toInput(x, "x", fn));
-    const literal = typeof indices === "number" || Array.isArray(indices);
-    const places = asTensor(toInput(indices, "indices", fn, literal ? { dtype: "int32" } : {}));
-    if (!isInteger(places.dtype)) {
-      throw new TypeError(
-        `Cannot apply ${fn} at indices of dtype ${places.dtype}: wanted whole numbers`,
-      );
-    }
+    const places = wholeInput(indices, "indices", fn);
     const { dims, at } = axisOf(input, axis, { arg: "x", fn });
     if (places.staticShape?.length !== dims.length) {
       throw new ValueError(

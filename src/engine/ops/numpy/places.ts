@@ -1,12 +1,10 @@
 /** NumPy's places, choices and comparisons of arrays that stand nowhere else. */
 import { wantBoolean, wantList } from "../../core/arguments.ts";
 import { compose } from "../../core/apply.ts";
-import { isInteger } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { normalizeAxis } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { describe } from "../../core/text.ts";
-import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { cast } from "../array/cast.ts";
 import { unstack } from "../array/join.ts";
 import { broadcastTo } from "../array/repeat.ts";
@@ -19,17 +17,8 @@ import { logicalAnd, logicalOr } from "../pointwise/logical.ts";
 import { minimum, where } from "../pointwise/select.ts";
 import { all } from "../reduce/reduce.ts";
 import { argsort } from "../reduce/topk.ts";
-import { dimsOf, isInexact } from "./inputs.ts";
+import { dimsOf, isInexact, wholeInput } from "./inputs.ts";
 import { takenAlong } from "./moves.ts";
-
-function wholeInput(x: TensorLike, arg: string, fn: string): Tensor {
-  const literal = typeof x === "number" || Array.isArray(x);
-  const input = asTensor(toInput(x, arg, fn, literal ? { dtype: "int32" } : {}));
-  if (isInteger(input.dtype)) return input;
-  throw new TypeError(
-    `Cannot apply ${fn} to ${arg} of dtype ${input.dtype}: wanted whole numbers`,
-  );
-}
 
 function extentsOf(dims: readonly number[], fn: string): readonly number[] {
   wantList(dims, "dims", fn, "extents");
