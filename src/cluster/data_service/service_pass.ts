@@ -27,7 +27,7 @@ import {
 } from "./client_task.ts";
 import { elementOf } from "../wire/element_wire.ts";
 import { grpcTransport } from "../wire/grpc_transport.ts";
-import { pause } from "./pause.ts";
+import { pause } from "../wire/pause.ts";
 import { policyOf, type Reading } from "./reading.ts";
 import { call } from "../wire/rpc.ts";
 import { type Channel, networkOf, type Transport } from "../wire/transport.ts";

@@ -12,7 +12,7 @@ import {
 } from "../../tensorflow/proto/data_service_pb.ts";
 import { arrayOf } from "../wire/element_wire.ts";
 import { grpcTransport } from "../wire/grpc_transport.ts";
-import { pause } from "./pause.ts";
+import { pause } from "../wire/pause.ts";
 import { call, serviceOf } from "../wire/rpc.ts";
 import { Task, type TaskHost } from "./task.ts";
 import {

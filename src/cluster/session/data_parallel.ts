@@ -8,20 +8,18 @@ import {
   CancelledError,
   DeadlineExceededError,
   FailedPreconditionError,
-  NotFoundError,
   UnavailableError,
   ValueError,
 } from "../../engine/core/errors.ts";
-import { NdArray } from "../../engine/core/nd_array.ts";
+import type { NdArray } from "../../engine/core/nd_array.ts";
 import { argumentsCheck, wantList, wantNumber, wantObject } from "../../engine/core/arguments.ts";
 import { sizeOf } from "../../engine/core/shape.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
-import { after } from "../../engine/runtime/run/timers.ts";
 import type { Fetch, Fetched } from "../../engine/runtime/run/requests.ts";
 import { Session } from "../../engine/runtime/session/session.ts";
 import type { SessionTarget } from "../../engine/runtime/run/targets.ts";
 import type { Variable } from "../../engine/runtime/variables/variable.ts";
-import { readCheckpoint, writeCheckpoint } from "../../tensorflow/files/checkpoint.ts";
+import { pause } from "../wire/pause.ts";
 import { flatten, gradientOf, spread } from "./flat.ts";
 import {
   type OptimizerOfStep,
@@ -29,6 +27,7 @@ import {
   parameterGraph,
   type ParameterOptimizer,
 } from "./parameter_graph.ts";
+import { readState, writeState } from "./training_checkpoint.ts";
 
 /** Options of {@linkcode DataParallel}. */
 export interface DataParallelOptions {
@@ -240,25 +239,34 @@ export class DataParallel {
 
   async #giveState(signal: AbortSignal): Promise<void> {
     const { begin, restore, state } = this.#there, { checkpoint, variables } = this.#options;
+    if (!await this.#isFirst(signal)) return;
     // A new number tells this life of the task from earlier ones, whose steps begin anew.
     const epoch = crypto.getRandomValues(new BigInt64Array(1))[0] >> 1n;
-    const found = checkpoint === undefined ? null : await readCheckpoint(checkpoint).catch((e) => {
-      if (e instanceof NotFoundError) return null;
-      throw e;
-    });
-    if (found === null) {
-      const initial = await flatten(variables);
-      const feeds = this.#fed({ initial, first_step: 0n, epoch });
-      await this.#session.run(begin, { feeds, signal });
-      return;
+    const found = checkpoint === undefined ? null : await readState(checkpoint, state);
+    const given = found ?? { initial: await flatten(variables), first_step: 0n };
+    const feeds = this.#fed({ ...given, epoch });
+    await this.#session.run(found === null ? begin : restore, { feeds, signal });
+  }
+
+  /**
+   * Waits until this chief may give the state, or another has given it: gradients that come between two beginnings would count
+   * twice. False where there are parameters. A chief that got the right and died is replaced after a while, one by one.
+   */
+  async #isFirst(signal: AbortSignal): Promise<boolean> {
+    const { claim, ready } = this.#there, asked = new AbortController();
+    const limit = AbortSignal.any([signal, asked.signal]);
+    const since = performance.now(), most = LOST_MS * (1 + this.#options.replica);
+    const isThere = (): Promise<boolean> =>
+      this.#session.run(ready, { signal }) as unknown as Promise<boolean>;
+    try {
+      await Promise.race([
+        this.#session.run(claim, { signal: limit }),
+        this.#waitUntil(limit, async () => await isThere() || performance.now() - since > most),
+      ]);
+    } finally {
+      asked.abort(new AbortedError("Another chief has begun"));
     }
-    const values: Record<string, unknown> = {};
-    for (const [i, v] of state.entries()) values[`restore_${i}`] = await found.read(v.name);
-    const first = (await found.read("global_step")).at(0);
-    await this.#session.run(restore, {
-      feeds: this.#fed({ ...values, first_step: first, epoch }),
-      signal,
-    });
+    return !await isThere();
   }
 
   /** Reads the parameters into the variables; returns their step. */
@@ -314,10 +322,7 @@ export class DataParallel {
     const isDue = Math.floor(before / checkpointEvery) !== Math.floor(now / checkpointEvery);
     if (checkpoint === undefined || !isDue) return;
     const [at, ...values] = await this.#run([step, ...state], {}, signal) as Fetched[];
-    await writeCheckpoint(checkpoint, {
-      global_step: new NdArray("int64", [], BigInt64Array.of(at as bigint)),
-      ...Object.fromEntries(state.map((v, i) => [v.name, values[i] as NdArray])),
-    });
+    await writeState(checkpoint, state, values as NdArray[], at as bigint);
   }
 
   /** Runs fetches at the task, and retries while it is away; the chief restores its state where it has lost it. */
@@ -348,7 +353,7 @@ export class DataParallel {
   /** Polls with growing pauses until `ask` resolves with true. An unreachable task counts as false. */
   async #waitUntil(signal: AbortSignal, ask: () => Promise<boolean>): Promise<void> {
     const begin = performance.now();
-    let pause: number = LOOK_MS[0];
+    let ms: number = LOOK_MS[0];
     for (;;) {
       let away: unknown = null;
       try {
@@ -365,8 +370,8 @@ export class DataParallel {
           `Cannot go on: no step was made for ${this.#patienceMs} ms, some of the ${this.#options.replicas} replicas or the chief are not there`,
         );
       }
-      await paused(pause, signal);
-      pause = Math.min(pause * 1.5, LOOK_MS[1]);
+      await pause(ms, signal);
+      ms = Math.min(ms * 1.5, LOOK_MS[1]);
     }
   }
 
@@ -386,15 +391,3 @@ export class DataParallel {
   }
 }
 showAs(DataParallel);
-
-function paused(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clear();
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const clear = after(ms, end);
-    signal.addEventListener("abort", end);
-  });
-}

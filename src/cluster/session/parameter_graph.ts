@@ -60,6 +60,8 @@ export interface ParameterGraph {
   readonly update: Tensor;
   /** Declares the gradients of this step lost, so that replicas send them anew. */
   readonly repair: Operation;
+  /** Waits for the right to give the state, which one run gets in each life of the task. */
+  readonly claim: Tensor;
   /** Begins with the parameters `initial:0`, at `first_step:0` with `epoch:0`. */
   readonly begin: Operation;
   /** Restores `state` from `restore_0:0`, `restore_1:0`, …. */
@@ -94,6 +96,12 @@ function build(
     shape: [size],
     sharedName: `${name}/accumulator`,
   });
+  // Taking ends the only step for which it accepts something, so that one run takes, and the others wait.
+  const claims = new ConditionalAccumulator("float32", {
+    shape: [],
+    name: "claims",
+    sharedName: `${name}/claims`,
+  });
   const gradient = placeholder("float32", [size], "gradient");
   const localStep = placeholder("int64", [], "local_step");
   const made = typeof optimizer === "function" ? optimizer(step) : optimizer;
@@ -123,6 +131,7 @@ function build(
     look: [step.readValue(), lost.readValue(), accumulator.numAccumulated()],
     update: after([update], () => identity(step.readValue())),
     repair: group(accumulator.setGlobalStep(step)!, lost.assignAdd(1n)!.operation) as Operation,
+    claim: after([claims.applyGrad(0)!], () => claims.takeGrad(1)),
     begin: first(variablesInitializer(state)),
     restore: first(group(...given) as Operation),
     state,
