@@ -143,7 +143,12 @@ Deno.test("masks of attention that do not fit are refused", () => {
   const x = tf.ones([1, 3, 4, 4]), kv = tf.ones([1, 3, 2, 4]);
   const cases: [tf.AttentionOptions, string][] = [
     [{ mask: tf.ones([1, 1, 1, 3, 3]) }, "must broadcast to [batch, heads, queries, keys]"],
-    [{ mask: tf.ones([3, 3, 3]) }, "3 heads"],
+    [
+      { mask: tf.ones([3, 3, 3]) },
+      "mask must broadcast to [batch, heads, queries, keys], here [1,4,3,3], received shape [3,3,3]",
+    ],
+    [{ mask: tf.ones([2, 1, 3, 3]) }, "here [1,4,3,3], received shape [2,1,3,3]"],
+    [{ bias: tf.ones([3, 2]) }, "bias must broadcast"],
     [{ keyLengths: [[1]] }, "keyLengths must have shape [batch]"],
     [{ window: -1 }, "window"],
     [{ dropout: 1 }, "rate"],

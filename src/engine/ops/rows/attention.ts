@@ -7,7 +7,7 @@ import {
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import { optionCheck } from "../../core/arguments.ts";
-import { mergeShapes, type PartialShape } from "../../core/shape.ts";
+import { compatible, mergeShapes, type PartialShape, shapeText } from "../../core/shape.ts";
 import { type Spec, specText } from "../../core/tensor_spec.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -213,7 +213,7 @@ export function scaledDotProductAttention(
 }
 
 /** Throws `ValueError` where the shapes do not fit. */
-function checkShapes(q: OpInput, k: OpInput, v: OpInput, { causal }: AttentionParts): void {
+function checkShapes(q: OpInput, k: OpInput, v: OpInput, parts: AttentionParts): void {
   const specs = [q, k, v].map((x): Spec => ({ dtype: x.dtype, shape: shapeOfInput(x) }));
   const [queries, keys, values] = specs;
   // Heads are compared as groups, and values may have a depth of their own.
@@ -226,8 +226,28 @@ function checkShapes(q: OpInput, k: OpInput, v: OpInput, { causal }: AttentionPa
     { ...values, shape: values.shape.map((d, i) => i === 3 ? depth : d) };
   attentionShape(shared, keys, alike ?? values);
   const n = queries.shape?.[1], m = keys.shape?.[1];
-  if (causal && n != null && m != null && n > m) throw noKeySeen(n, m);
+  if (parts.causal && n != null && m != null && n > m) throw noKeySeen(n, m);
   if (queries.shape === null || keys.shape === null || values.shape === null) {
     throw new ValueError("Cannot attend with masks or groups: the rank of an operand is unknown");
   }
+  const scores = [queries.shape[0], queries.shape[2], queries.shape[1], keys.shape[1]];
+  for (const name of ["mask", "bias"] as const) checkMask(name, parts[name], scores);
+}
+
+/** Throws `ValueError` where a mask does not broadcast to the scores. */
+function checkMask(
+  name: string,
+  mask: OpInput | undefined,
+  scores: readonly (number | null)[],
+): void {
+  if (mask === undefined) return;
+  const shape = shapeOfInput(mask), before = 4 - (shape?.length ?? 5);
+  const isFit = before >= 0 &&
+    shape!.every((d, i) => d === 1 || compatible([d], [scores[before + i]]));
+  if (isFit) return;
+  throw new ValueError(
+    `Cannot attend: ${name} must broadcast to [batch, heads, queries, keys], here ${
+      shapeText(scores)
+    }, received shape ${shapeText(shape)}`,
+  );
 }

@@ -158,26 +158,11 @@ function joined(x: Tensor, { groups, each }: Group): Tensor {
   return reshape(x, [...extents.slice(0, 2), groups * each, ...extents.slice(4)]);
 }
 
-/** Gives a mask of heads the axes of scores. Throws `ValueError` for a mask of more axes, or of another number of heads. */
+/** Gives a mask of heads the axes of scores. */
 function spread(mask: OpInput, group: Group | null): Tensor {
-  const known = shapeOfInput(mask);
-  if (known === null || known.length > 4) {
-    throw new ValueError(
-      `Cannot attend: a mask must broadcast to [batch, heads, queries, keys], received shape ${
-        shapeText(known)
-      }`,
-    );
-  }
-  if (group === null || known.length < 3) return asTensor(mask);
-  const at = known.length - 3, heads = known[at];
-  if (heads === 1) return expandDims(mask, at + 1);
-  if (heads !== group.groups * group.each) {
-    throw new ValueError(
-      `Cannot attend: a mask of shape ${shapeText(known)} has ${heads} heads, the queries ${
-        group.groups * group.each
-      }`,
-    );
-  }
+  const known = shapeOfInput(mask)!, at = known.length - 3;
+  if (group === null || at < 0) return asTensor(mask);
+  if (known[at] === 1) return expandDims(mask, at + 1);
   const extents = extentsOf(mask);
   return reshape(mask, [
     ...extents.slice(0, at),
