@@ -289,7 +289,9 @@ export function floatScalar(value: number): NdArray {
  * run a small op. A graph keeps its own, which its user may fetch.
  */
 const lately: (NdArray | undefined)[] = [];
-const MOST_VALUES = 8, PLACES = 1024;
+const MOST_VALUES = 8, PLACE_BITS = 10;
+/** 2^32 by the golden ratio: high bits of its products spread numbers that are alike (Knuth, multiplicative hashing). */
+const GOLDEN = 0x9e3779b1;
 
 function literal(
   dtype: "int32" | "float32",
@@ -302,10 +304,10 @@ function literal(
   let hash = 2 * shape.length + (dtype === "int32" ? 1 : 0);
   // A float is multiplied, so that halves and thirds differ.
   for (let i = 0; i < values.length; i++) hash = (hash * 31 + values[i] * 4099) | 0;
-  const known = lately[hash &= PLACES - 1];
+  const place = Math.imul(hash, GOLDEN) >>> (32 - PLACE_BITS), known = lately[place];
   return known !== undefined && isLiteral(known, dtype, shape, values)
     ? known
-    : lately[hash] = newLiteral(dtype, shape, values);
+    : lately[place] = newLiteral(dtype, shape, values);
 }
 
 function isLiteral(
