@@ -293,4 +293,10 @@ export const FOUND_PROGRAMS: readonly Program[] = [
     ],
     "outputs": [1, 2],
   },
+  // gradient, forward
+  {
+    "inputs": [{ "dtype": "float32", "shape": [0, 1, 3], "data": [] }],
+    "lines": [{ "code": "tf.euclideanNorm($0, [0,1], false)", "operands": [0] }],
+    "outputs": [1],
+  },
 ];

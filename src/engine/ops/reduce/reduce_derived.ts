@@ -36,12 +36,14 @@ const EuclideanNorm = defineReduction("EuclideanNorm", {
     vjp: (saved, [dy], ctx) => {
       // A norm is real, for all dtypes.
       const own = DTYPES[dy.dtype].kind === "complex" ? cast(real(dy), dy.dtype) : dy;
-      const quotient = div(own, saved.output);
+      const inverse = div(1, saved.output);
       // That of a scalar is its sign, as where the rank is known.
       const factor = ctx.inputs[0].shape === null
-        ? where(equal(rank(saved.input), 0), divNoNan(own, saved.output), quotient)
-        : quotient;
-      return [mul(saved.input, keepAxes(factor, saved, ctx)), null];
+        ? where(equal(rank(saved.input), 0), divNoNan(1, saved.output), inverse)
+        : inverse;
+      // The norm divides elements, not sums of them: tangents of nothing are then 0, not 0 / 0.
+      const [each, given] = [factor, own].map((x) => keepAxes(x, saved, ctx));
+      return [mul(mul(saved.input, each), given), null];
     },
   },
 });
