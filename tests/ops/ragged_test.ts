@@ -67,3 +67,47 @@ Deno.test("a dense shape that is asked for must be that of the values", () => {
     );
   }
 });
+
+/** Arguments of raggedTensorToTensor(), and TensorFlow's gradients of values and default of the sum of i · yᵢ². */
+const DENSE_GRADIENTS: [
+  ...Parameters<typeof tf.raggedTensorToTensor>,
+  values: readonly (number | readonly number[])[],
+  fallback: number | readonly number[],
+][] = [
+  [-1, [1, 2, 3], 9, [[0, 2, 2, 3]], ["ROW_SPLITS"], [2, 8, 30], 234],
+  [[2, 1], [1, 2, 3], 9, [[0, 2, 2, 3]], ["ROW_SPLITS"], [2, 0, 0], 36],
+  [[4, 4], [1, 2, 3], 9, [[0, 2, 2, 3]], ["ROW_SPLITS"], [2, 8, 54], 2232],
+  [
+    ...[[-1, -1, 2], [[1, 2], [3, 4], [5, 6]], [7, 8], [[3], [0, 0, 2]]] as const,
+    ...[["FIRST_DIM_SIZE", "VALUE_ROWIDS"], [[2, 8], [18, 32], [90, 120]], [322, 416]] as const,
+  ],
+  [
+    ...[-1, [1, 2, 3, 4], 0.5, [[0, 2, 2, 3], [0, 1, 1, 4]]] as const,
+    ...[["ROW_SPLITS", "ROW_SPLITS"], [2, 52, 84, 120], 128] as const,
+  ],
+];
+
+testOnDevices("raggedTensorToTensor() and raggedGather() have TensorFlow's gradients", async () => {
+  const weighted = (y: tf.Tensor): tf.Tensor => {
+    const flat = tf.reshape(y, [-1]), places = tf.cumsum(tf.onesLike(flat));
+    return tf.sum(tf.mul(places, tf.square(flat)));
+  };
+  for (const [shape, values, fallback, parts, types, ...wanted] of DENSE_GRADIENTS) {
+    const cost = (v: tf.Tensor, d: tf.Tensor): tf.Tensor =>
+      weighted(tf.raggedTensorToTensor(shape, v, d, parts, types));
+    const given = [tf.tensor(values), tf.tensor(fallback)] as const;
+    const compiled = tf.function((v: tf.Tensor, d: tf.Tensor) => tf.grads(cost)([v, d]));
+    for (const found of [tf.grads(cost)([...given]), await compiled.async(...given)]) {
+      assertEquals(found.map((dx) => dx.arraySync()), wanted, `${types}`);
+    }
+  }
+  const gathered = (v: tf.Tensor): tf.Tensor =>
+    weighted(tf.raggedGather([[0, 1, 4]], v, [1, 0, 1], 1).outputDenseValues);
+  const compiled = tf.function((v: tf.Tensor) => tf.grad(gathered)(v));
+  const v = tf.tensor([1, 2, 3, 4]);
+  for (const found of [tf.grad(gathered)(v), await compiled.async(v)]) {
+    assertEquals(found.arraySync(), [8, 24, 48, 80]);
+  }
+  const [, tangent] = tf.jvp(gathered, [v], [[1, 0, 0, 1]]);
+  assertEquals(tangent.item(), 88);
+});

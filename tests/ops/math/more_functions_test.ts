@@ -94,6 +94,9 @@ testOnDevices("math.nextafter, angle and invertPermutation", async () => {
   using _s = tf.scope();
   assertEquals(math.nextafter([1, 0, 2], [2, -1, 2]).arraySync(), [1 + 2 ** -23, -(2 ** -149), 2]);
   assertEquals(math.nextafter(1, [[0], [1]]).arraySync(), [[1 - 2 ** -24], [1]]);
+  const steps = tf.grads((x, y) => tf.sum(tf.square(math.nextafter(x, y))));
+  const [dx, dy] = steps([tf.tensor([1, 2]), tf.tensor([[3], [0]])]);
+  assertEquals([dx.arraySync(), dy.arraySync()], [[4, 8], [[0], [0]]]);
   const pi = Math.fround(Math.PI);
   assertEquals(await math.angle([1, -1, 0, -0]).array(), [0, pi, 0, 0]);
   assertEquals(await math.angle(tf.complex([0, -1], [2, 0])).array(), [Math.fround(pi / 2), pi]);

@@ -3,7 +3,7 @@ import { wantList } from "../../core/arguments.ts";
 import { apply, apply1, type OpInput } from "../../core/apply.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import { defineOp } from "../../core/op.ts";
+import { defineOp, type GradContext } from "../../core/op.ts";
 import { broadcastStrides, compatible, type PartialShape, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { copyCpu } from "../../kernels/host/copy.ts";
@@ -17,8 +17,29 @@ import {
   scatterRagged,
   splitsOfPartitions,
 } from "../../kernels/host/ragged.ts";
-import { hostInts } from "../array/view.ts";
+import { fill } from "../array/creation.ts";
+import { gather } from "../array/gather.ts";
+import { range } from "../array/ranges.ts";
+import { unsortedSegmentSum } from "../array/segment.ts";
+import { slice } from "../array/slice.ts";
+import { hostInts, shape as shapeOf } from "../array/view.ts";
 import { castInput, toIndexInput, toInput } from "../input.ts";
+import { where } from "../pointwise/select.ts";
+
+/** Returns the tensors of a variadic input. */
+function listOf(saved: Readonly<Record<string, Tensor>>, name: string): Tensor[] {
+  return Object.keys(saved).filter((key) => key.startsWith(`${name}:`)).map((key) => saved[key]);
+}
+
+/** Sums the gradients of the places that each value went to; `moved` moves the values' numbers as the op moves the values. */
+function sumOfPlaces(
+  dy: Tensor,
+  { inputs, shapeOf }: GradContext,
+  { values, moved }: { values: number; moved: (numbers: Tensor) => Tensor },
+): Tensor {
+  const count = inputs[values].shape?.[0] ?? gather(shapeOf(values), 0);
+  return unsortedSegmentSum(dy, moved(range(0, count, 1, "int32")), count);
+}
 
 const RaggedRange = defineOp({
   name: "RaggedRange",
@@ -62,7 +83,16 @@ const RaggedGather = defineOp({
       values && [null, ...values.slice(1)],
     ];
   },
-  grad: null,
+  grad: {
+    saves: ["params_nested_splits", "indices"],
+    vjp: (saved, dys, ctx) => {
+      const splits = listOf(saved, "params_nested_splits"), { OUTPUT_RAGGED_RANK } = ctx.attrs;
+      const moved = (numbers: Tensor): Tensor =>
+        apply(RaggedGather, [...splits, numbers, saved.indices], { OUTPUT_RAGGED_RANK }).at(-1)!;
+      const values = splits.length;
+      return [...splits.map(() => null), sumOfPlaces(dys.at(-1)!, ctx, { values, moved }), null];
+    },
+  },
   cpu: (inputs, _, { attrs: { Tsplits } }) => {
     const [values, indices] = inputs.slice(-2);
     const params = { splits: inputs.slice(0, -2).map(hostInts), values };
@@ -95,7 +125,26 @@ const RaggedTensorToTensor = defineOp({
     const ragged = (row_partition_types as RowPartition[]).filter((t) => t !== "FIRST_DIM_SIZE");
     return [[null, ...ragged.map(() => null), ...values.shape.slice(1)]];
   },
-  grad: null,
+  grad: {
+    saves: ["row_partition_tensors"],
+    vjp: (saved, [dy], ctx) => {
+      const partitions = listOf(saved, "row_partition_tensors"),
+        { row_partition_types } = ctx.attrs;
+      const dense = (shape: Tensor, values: Tensor, other: TensorLike): Tensor =>
+        raggedTensorToTensor(shape, values, other, partitions, row_partition_types);
+      const ragged = (row_partition_types as RowPartition[]).filter((t) => t !== "FIRST_DIM_SIZE");
+      // No value went to places of number -1.
+      const moved = (numbers: Tensor): Tensor =>
+        dense(slice(shapeOf(dy), [0], [ragged.length + 1]), numbers, -1);
+      const isFilled = (): Tensor => dense(shapeOf(dy), fill(ctx.shapeOf(1), false, "bool"), true);
+      return [
+        null,
+        ctx.needs[1] ? sumOfPlaces(dy, ctx, { values: 1, moved }) : null,
+        ctx.needs[2] ? ctx.sumLike(where(isFilled(), dy, 0), 2) : null,
+        ...partitions.map(() => null),
+      ];
+    },
+  },
   cpu: ([shape, values, fallback, ...partitions], _, { attrs: { row_partition_types } }) => {
     const ragged = {
       splits: splitsOfPartitions(partitions.map(hostInts), row_partition_types),

@@ -5,6 +5,7 @@ import { defineOp } from "../../core/op.ts";
 import { broadcastShapes } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { broadcastPairs } from "../../kernels/host/broadcast_pairs.ts";
+import { zerosLike } from "../array/creation.ts";
 import { floats } from "./special.ts";
 
 /** Returns the next number of a dtype after `x` towards `y`. */
@@ -30,13 +31,14 @@ const NextAfter = defineOp({
   outputs: ["output: T"],
   attrs: ["T: {float64, float32} = float32"],
   infer: ([x, y]) => [broadcastShapes(x.shape, y.shape)],
-  grad: null,
+  // A step is the same for all numbers near x1.
+  grad: { saves: [], vjp: (_, [dy], ctx) => [ctx.sumLike(dy, 0), ctx.sumLike(zerosLike(dy), 1)] },
   cpu: ([x, y], [out]) => broadcastPairs(x, y, out, (a, b) => nextAfter(a, b, out.dtype)),
 });
 
 /**
- * The next number of the dtype after `x1` towards `x2`; broadcasts, on the host. Integers become float32. Not differentiable. Throws
- * `ValueError` for shapes that do not broadcast. TensorFlow op `NextAfter`.
+ * The next number of the dtype after `x1` towards `x2`; broadcasts, on the host. Integers become float32. The gradient of `x1` is
+ * 1, that of `x2` 0. Throws `ValueError` for shapes that do not broadcast. TensorFlow op `NextAfter`.
  *
  * @example
  * ```ts
