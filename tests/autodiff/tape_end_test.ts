@@ -146,10 +146,10 @@ testOnDevices("GradientTape around a tidy() goes on after it", () => {
   assertEquals((tape.gradient(y, x) as tf.Tensor).arraySync(), 27);
 });
 
-Deno.test("GradientTape that is collected ends", async () => {
+testOnDevices("GradientTape that is collected ends", async (device) => {
   const program = `
     import * as tf from "@weft/weft";
-    await tf.setBackend("cpu");
+    if (!await tf.setBackend("${device}")) throw new Error("Cannot use ${device}");
     const w = tf.variable([1, 2]);
     class Step {
       tape = new tf.GradientTape();

@@ -147,6 +147,50 @@ const CASES: readonly (readonly [string, () => tf.Tensor, readonly number[]])[] 
   ["addN", () => tf.addN(Array.from({ length: 129 }, (_, i) => half(i === 0 ? 2048 : 1))), [2176]],
 ];
 
+/** Computations whose gradients go through numbers beyond float16: squares, scores, their sums. */
+const DERIVED: Readonly<Record<string, readonly [(x: tf.Tensor) => tf.Tensor, tf.TensorLike]>> = {
+  "layerNorm": [(x) => tf.layerNorm(x), [[300, -300, 400], [1, 2, 3]]],
+  "batchNorm": [
+    (x) => tf.batchNorm(x as tf.Tensor2D, tf.cast([200], x.dtype), tf.cast([60000], x.dtype)),
+    [[300], [-300]],
+  ],
+  "localResponseNormalization": [
+    (x) => tf.localResponseNormalization(x as tf.Tensor4D),
+    [[[[300, -300, 400]]]],
+  ],
+  "attention": [
+    (x) => tf.scaledDotProductAttention(x, x, x),
+    [[[[200, 100, 250, 90, 40]], [[199, 101, 250.5, 90, 41]]]],
+  ],
+  "attention of an even depth": [
+    (x) => tf.scaledDotProductAttention(x, x, x),
+    [[[[200, 100, 250, 90]], [[199, 101, 250.5, 90]]]],
+  ],
+  "norm": [(x) => tf.norm(x, 2, -1), [[300, 400], [3, 4]]],
+  "variance": [(x) => tf.moments(x).variance, [400, 0, 0, 0, 0, 0, 0, 0]],
+  "logSumExp": [(x) => tf.logSumExp(x), [12, 11.5, 3]],
+};
+
+testOnDevices("gradients of float16 go through numbers that it does not hold", async () => {
+  for (const [name, [compute, values]] of Object.entries(DERIVED)) {
+    const gradient = (x: tf.Tensor): tf.Tensor =>
+      tf.grad((x: tf.Tensor) => {
+        const y = compute(x), at = tf.reshape(tf.range(1, y.size + 1), y.shape);
+        return tf.sum(tf.mul(y, tf.cast(tf.sin(at), y.dtype)));
+      })(x);
+    const want = gradient(tf.tensor(values)).ndarraySync(), numbers = numbersOf(want);
+    const most = Array.from(numbers).reduce((a, b) => Math.max(a, Math.abs(b)), 0);
+    const compiled = await tf.function(gradient).async(half(values)) as tf.Tensor;
+    for (const [way, x] of Object.entries({ eager: gradient(half(values)), compiled })) {
+      assertEquals(x.dtype, "float16", name);
+      const apart = Array.from(x.dataSync(), (v, i) => Math.abs(Number(v) - numbers[i]) / most);
+      // A few roundings of float16; what overflows is further away, and NaN is no less than anything.
+      const isNear = apart.every((d) => d <= 2 ** -9);
+      assertEquals([name, way, isNear], [name, way, true], String(apart));
+    }
+  }
+});
+
 testOnDevices("composites of float16 keep what float32 holds", async () => {
   for (const [name, compute, want] of CASES) {
     assertEquals(Array.from(tf.tidy(compute).dataSync(), Number), want, name);

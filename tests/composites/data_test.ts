@@ -70,6 +70,15 @@ const STAGES: Record<
     [[ROWS, ROWS]],
   ],
   "one ragged, unbatch": [() => one(ragged).unbatch(), "ragged float32[?]", ROWS],
+  "batches of ragged, rebatch": [() => slices(ragged).batch(3).rebatch(2), "ragged float32[?,?]", [
+    ROWS.slice(0, 2),
+    [ROWS[2]],
+  ]],
+  "batches of sparse, rebatch": [
+    () => slices(sparse).batch(1).rebatch(2),
+    "sparse float32[?,2]",
+    SPARSE_PAIRS,
+  ],
   "one sparse": [() => one(sparse), "sparse float32[3,2]", [
     sparseOf([[0, 1], [2, 0]], [5, 6], [3, 2]),
   ]],
@@ -93,6 +102,11 @@ const STAGES: Record<
     () => slices(ragged).batch(3).cache().shuffle(2).repeat(2),
     "ragged float32[?,?]",
     [ROWS, ROWS],
+  ],
+  "cache and repeat of sparse": [
+    () => slices(sparse).cache().repeat(2),
+    "sparse float32[2]",
+    [...SPARSE_ROWS, ...SPARSE_ROWS],
   ],
   "take, skip, concatenate": [
     () => slices(sparse).take(1).concatenate(slices(sparse).skip(2)),
@@ -160,7 +174,7 @@ testOnDevices("stages keep ragged and sparse tensors in nests apart", async () =
   for await (const e of zipped.take(1)) assertEquals(await plain(e), [[1, 2], SPARSE_ROWS[0]]);
 });
 
-Deno.test("datasets of ragged and sparse tensors are saved and loaded", async () => {
+testOnDevices("datasets of ragged and sparse tensors are saved and loaded", async () => {
   const file = await Deno.makeTempFile();
   for (const make of [() => slices(ragged), () => slices(sparse).batch(2)]) {
     const wanted: unknown[] = [], found: unknown[] = [];
@@ -172,7 +186,7 @@ Deno.test("datasets of ragged and sparse tensors are saved and loaded", async ()
   }
 });
 
-Deno.test("stages that take tensors alone name the composite value", async () => {
+testOnDevices("stages that take tensors alone name the composite value", async () => {
   assertThrows(
     () => slices(ragged).paddedBatch(2),
     TypeError,

@@ -225,7 +225,7 @@ testOnDevices(
   },
 );
 
-Deno.test("functions trace once for ragged tensors of as many rows", () => {
+testOnDevices("functions trace once for ragged tensors of as many rows", () => {
   using _s = tf.scope();
   const f = tf.function(twice), relaxed = tf.function(twice, { reduceRetracing: true });
   for (const rows of [[[1], []], [[], [1, 2]], [[1], [2]]]) f(tf.ragged.constant(rows));
@@ -234,7 +234,7 @@ Deno.test("functions trace once for ragged tensors of as many rows", () => {
   assertEquals(relaxed.traceCount, 2);
 });
 
-Deno.test("branches and loops name composite values that differ", () => {
+testOnDevices("branches and loops name composite values that differ", () => {
   const x = ragged();
   const differ = tf.function((p: tf.Tensor) =>
     tf.cond(p, () => x as unknown as tf.Tensor, () => tf.scalar(1))
@@ -324,7 +324,7 @@ testOnDevices("console.log() and JSON show ragged and sparse tensors", (device) 
   assertEquals(JSON.parse(JSON.stringify({ r: ragged(), s: sparse() })), { r: ROWS, s: whole });
 });
 
-Deno.test("constructors refuse ranks, sizes and dtypes that do not fit", () => {
+testOnDevices("constructors refuse ranks, sizes and dtypes that do not fit", () => {
   using _s = tf.scope();
   const { RaggedTensor, SparseTensor } = tf;
   const floats = tf.tensor([0.5, 2]);

@@ -146,11 +146,12 @@ testOnDevices(
   },
 );
 
-Deno.test("what TensorFlow refuses to do with ragged tensors is refused", async () => {
-  await tf.setBackend("cpu");
+testOnDevices("what TensorFlow refuses to do with ragged tensors is refused", (device) => {
   const typed = [TypeError, tf.ValueError, tf.errors.OpError];
   for (const { fn, operands, options, error } of CASES) {
     if (error === undefined) continue;
+    // Kernels of a GPU cannot throw for an index: gather() gives zeros there, in TensorFlow too.
+    if (device === "webgpu" && fn === "gather" && error === "InvalidArgumentError") continue;
     using _s = tf.scope();
     const xs = operands.map(operand), name = nameOf({ fn, operands, options });
     const run = (f: Any) => {

@@ -380,7 +380,7 @@ Deno.test("cache() on disk computes each element once, for other processes too, 
     await assertRejects(() => collect(build()), DataLossError, "Corrupted record");
   }));
 
-Deno.test("ragged batches are saved, loaded, cached and gone on with", async () => {
+testOnDevices("ragged batches are saved, loaded, cached and gone on with", async () => {
   const path = await Deno.makeTempFile();
   try {
     const ds = data.range(1, 6).map((n) => tf.range(0, n, 1, "int32")).raggedBatch<

@@ -32,3 +32,22 @@ Deno.test("files that these documents name by their paths are there", () => {
   });
   assertEquals(missing, []);
 });
+
+Deno.test("guides make tapes that end where they were made", () => {
+  // A tape that nothing ends goes on recording until it is collected.
+  const written = [
+    ...[...list("docs", ".md"), ...list("examples", ".ts"), "README.md"].map((file) =>
+      [file, read(file)] as const
+    ),
+    ...list("src", ".ts").map((file) =>
+      [file, read(file).split("\n").filter((line) => /^\s*\*/.test(line)).join("\n")] as const
+    ),
+  ];
+  const made = written.flatMap(([file, text]) =>
+    text.split("\n").filter((line) => /new (tf\.)?GradientTape\(/.test(line)).map((line) =>
+      `${file}: ${line.trim()}`
+    )
+  );
+  assert(made.length > 4, String(made));
+  assertEquals(made.filter((line) => !/\busing \w+ = new /.test(line)), []);
+});

@@ -134,7 +134,7 @@ testOnDevices("function() with an async body is awaited through async()", async 
   assertThrows(() => f(tf.scalar(1)), tf.errors.FailedPreconditionError, "await f.async");
 });
 
-Deno.test("function() makes variables on the first trace only", () => {
+testOnDevices("function() makes variables on the first trace only", () => {
   let v: tf.Variable | undefined;
   const once = tf.function((x: tf.Tensor) => tf.mul(x, v ??= tf.variable(2)));
   assertEquals([once(tf.scalar(3)).item(), once(tf.ones([1])).arraySync()], [6, [2]]);

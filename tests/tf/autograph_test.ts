@@ -107,7 +107,7 @@ testOnDevices("importGraphDef() says where the rows of a list differ in shape", 
   }
 });
 
-Deno.test("importGraphDef() adds texts as TensorFlow's Add does", async () => {
+testOnDevices("importGraphDef() adds texts as TensorFlow's Add does", async () => {
   const graph = new tf.Graph();
   const feed = (name: string) => ({
     name,
