@@ -1,11 +1,14 @@
 /** Copies in vector code, against the ops' own loops. */
 
 import { assert, assertEquals } from "@std/assert";
+import { type DType, DTYPES } from "../../../src/engine/core/dtype.ts";
 import { NdArray } from "../../../src/engine/core/nd_array.ts";
+import { prepareFast } from "../../../src/engine/devices/cpu/prepare.ts";
+import { problemOf } from "../../../src/library/testing/run_op.ts";
 import { ENGINES } from "./engines.ts";
 import { ints, op, runFast, runLoops } from "./kernel_runs.ts";
 
-function counting(dtype: "float32" | "int32" | "bool", ...shape: number[]): NdArray {
+function counting(dtype: DType, ...shape: number[]): NdArray {
   const x = NdArray.zeros(dtype, shape);
   (x.data as Float32Array).forEach((_, i, d) => d[i] = i + 1);
   return x;
@@ -71,3 +74,50 @@ for (const [name, engine] of ENGINES) {
     }
   });
 }
+
+const axis = (at: number): NdArray => new NdArray("int32", [], Int32Array.of(at));
+const vectors = (...at: number[][]): NdArray =>
+  new NdArray("int32", [at.length, at[0].length], Int32Array.from(at.flat()));
+const ROWS: typeof CASES = [
+  ["ConcatV2", [f(3, 5), f(3, 1), axis(1)]],
+  ["Pack", [f(2, 3), f(2, 3)], { axis: 1 }],
+  ["GatherV2", [f(6, 5), ints(5, 0, 3, 3), axis(0)]],
+  ["GatherV2", [f(3, 40), ints(39, 0, 3), axis(1)]],
+  ["GatherNd", [f(3, 4, 2), vectors([2, 1], [0, 3])]],
+  ["TensorScatterUpdate", [f(6, 7), vectors([4], [0], [2]), f(3, 7)]],
+];
+const OTHER_DTYPES = ["int8", "uint8", "float16", "float64", "complex64", "complex128"] as const;
+for (const [name, engine] of ENGINES) {
+  Deno.test(`copies of elements of one, two, eight and sixteen bytes are those of the loops: ${name}`, () => {
+    for (const dtype of OTHER_DTYPES) {
+      for (const [kind, given, attrs] of [...CASES, ...ROWS]) {
+        // Values that fill have one byte or four, or are converted.
+        const isRefused = kind === "PadV2" && DTYPES[dtype].bytes > 4;
+        if (given[0].dtype !== "float32" || isRefused) continue;
+        const inputs = given.map((x) => x.dtype === "float32" ? counting(dtype, ...x.shape) : x);
+        const text = `${kind} of ${inputs.map((x) => `${x.dtype}[${x.shape}]`)}`;
+        const got = runFast(engine, op(kind), inputs, attrs);
+        assert(got !== null, `no vector code for ${text}`);
+        assertEquals([...got[0].data], [...runLoops(op(kind), inputs, attrs)[0].data], text);
+      }
+    }
+  });
+}
+
+Deno.test("rows of float16 are read and written where they lie", () => {
+  const [, engine] = ENGINES[0], { heap } = engine, table = counting("float16", 6000, 1000);
+  const room = (): number => heap.liveBytes + heap.poolBytes;
+  const cases: typeof CASES = [
+    ["GatherV2", [table, ints(5), axis(0)]],
+    ["Slice", [table, ints(5, 0), ints(1, 1000)]],
+  ];
+  for (const [kind, inputs] of cases) {
+    const before = room();
+    assert(runFast(engine, op(kind), inputs) !== null);
+    // The table itself is 12 MB, and its elements as float32 are 24.
+    assert(room() - before < 16e6, `${kind} takes ${room() - before} bytes`);
+  }
+  const update = op("TensorScatterUpdate");
+  const problem = problemOf(update, [table, vectors([5]), counting("float16", 1, 1000)], {});
+  assertEquals(prepareFast(engine, update, problem)?.onto, 0);
+});

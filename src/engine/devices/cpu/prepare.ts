@@ -42,11 +42,15 @@ export function prepareFast(
 const OF_ALL: ReadonlySet<DType> = new Set(["float32", "int32", "uint32", "bool"]);
 /** Kinds whose kernels look at dtypes beyond these. */
 const OF_ALL_DTYPES: ReadonlySet<MeaningKind> = new Set([
+  "copy",
   "elimination",
+  "exchange",
   "fourier",
+  "gather",
   "pointwise",
   "product",
   "quantised product",
+  "scatter",
   "update",
 ]);
 

@@ -1,12 +1,18 @@
 /** Copies: transpose, slice, pad, tile, reverse and the like, from the `CopyMap` that the loops use too. */
 import type { AxisMap, CopyMap, MeaningOf } from "../../../core/meaning.ts";
-import { DTYPES } from "../../../core/dtype.ts";
 import type { Problem } from "../../../core/op.ts";
-import { mayFill, mergeAxes, stepOf } from "../../../kernels/copy/map.ts";
+import { inWords, mayFill, mergeAxes, stepOf } from "../../../kernels/copy/map.ts";
 import type { Engine } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
-import { type CopyRun, NOWHERE, prepareTables, type Segment, type Unit } from "./copy_rows.ts";
+import {
+  type CopyRun,
+  NOWHERE,
+  prepareTables,
+  type Segment,
+  type Unit,
+  unitsOf,
+} from "./copy_rows.ts";
 import { wordAt } from "./fill.ts";
 import { turnRun } from "./copy_turn.ts";
 
@@ -17,15 +23,21 @@ const TURN_AT_LEAST = 4;
 /** A last axis of more segments gets a table. */
 const MOST_SEGMENTS = 4;
 
-/** Prepares the kernel of an op that copies, or returns null where its axes are too long for tables. */
+/**
+ * Prepares the kernel of an op that copies, or returns null where its axes are too long for tables. Elements that are no words are
+ * copied as several words or bytes; those of float16 that are transposed are not, as blocks of float32 are quicker.
+ */
 export function prepareCopy(
   engine: Engine,
   problem: Problem,
   { from, map, fill }: MeaningOf<"copy">,
 ): FastRun | null {
-  const [{ dtype }] = problem.outputs, unit = DTYPES[dtype].bytes as Unit;
-  const merged = mergeAxes(map(problem));
-  if (merged.axes.some((a) => a.dim === 0)) return () => {};
+  const [{ dtype }] = problem.outputs, { unit, count } = unitsOf(dtype);
+  const elements = mergeAxes(map(problem));
+  if (elements.axes.some((a) => a.dim === 0)) return () => {};
+  const isTurned = dtype === "float16" && turnedAxis(elements) >= 0;
+  if (isTurned || (count > 1 && fill !== undefined)) return null;
+  const merged = count === 1 ? elements : mergeAxes(inWords(elements, count));
   const turn = turnedAxis(merged);
   const run = turn >= 0
     ? prepareTurn(engine, merged, turn, unit)

@@ -1,4 +1,5 @@
 /** Copies row by row: tables hold the source of each row, segments describe its elements. */
+import { type DType, DTYPES } from "../../../core/dtype.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { Pointer } from "../heap.ts";
 import type { FunctionBuilder, I } from "../wasm/function_builder.ts";
@@ -9,8 +10,14 @@ import type { Value } from "../wasm/value.ts";
 /** Table entry of an element without a source. */
 export const NOWHERE: number = -2147483648;
 
-/** Bytes of an element. */
+/** Bytes that are moved at once. */
 export type Unit = 1 | 4;
+
+/** The units of an element, and their number. */
+export function unitsOf(dtype: DType): { readonly unit: Unit; readonly count: number } {
+  const { bytes } = DTYPES[dtype], unit = bytes % 4 === 0 ? 4 : 1;
+  return { unit, count: bytes / unit };
+}
 
 /** Elements of a row: filled, read forwards, read backwards, or one that is repeated. */
 export interface Segment {

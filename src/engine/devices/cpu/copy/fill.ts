@@ -64,9 +64,9 @@ export function wordOf(dtype: DType, value: number): number {
   return bits.getInt32(0);
 }
 
-/** Returns four bytes of the element at an address. */
+/** Returns four bytes of the element at an address, which has one or four. */
 export function wordAt(heap: Heap, dtype: DType, at: Pointer): number {
-  return dtype === "bool" ? wordOf(dtype, heap.u8[at]) : heap.i32[at >>> 2];
+  return DTYPES[dtype].bytes === 1 ? Math.imul(heap.u8[at], 0x01010101) : heap.i32[at >>> 2];
 }
 
 /** Prepares the kernel of an op whose elements follow from their positions. */

@@ -1,19 +1,20 @@
 /** Rows by index: gathered from a table, or scattered into one, added or overwritten. */
 import type { MeaningOf, RowLayout } from "../../../core/meaning.ts";
-import { DTYPES } from "../../../core/dtype.ts";
+import type { DType } from "../../../core/dtype.ts";
 import { NdArray } from "../../../core/nd_array.ts";
 import type { Problem } from "../../../core/op.ts";
 import { sizeOf } from "../../../core/shape.ts";
 import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
 import { outOfRange } from "../../../kernels/copy/gather_layout.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
+import { byteLength } from "../byte_length.ts";
 import { type Engine, type WasmCall, type WasmFunction, words } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
 import type { FunctionBuilder, I } from "../wasm/function_builder.ts";
 import { f32, f32x4, i32, i32x4 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
-import type { Unit } from "./copy_rows.ts";
+import { type Unit, unitsOf } from "./copy_rows.ts";
 
 /** Operation between a row and its place in the table. */
 type Move = "pick" | "write" | "add floats" | "add ints";
@@ -41,7 +42,7 @@ export function prepareGather(
   };
 }
 
-/** Prepares a scatter of rows into a table by int32 indices; null for others, and for sums of bools. */
+/** Prepares a scatter of rows into a table by int32 indices; null for others, and for sums that are not of float32 or whole words. */
 export function prepareScatter(
   engine: Engine,
   problem: Problem,
@@ -49,11 +50,11 @@ export function prepareScatter(
 ): FastRun | null {
   const [out] = problem.outputs, indices = problem.inputs[inputs.indices];
   const { unit, layout } = inBytes(out, layoutOf(problem));
-  if (indices.dtype !== "int32" || (unit === 1 && how !== "write")) return null;
+  if (indices.dtype !== "int32" || (how !== "write" && !SUMMED.has(out.dtype))) return null;
   const find = findPlaces(engine, layout, { spec: indices, skip });
   const add = out.dtype === "float32" ? "add floats" : "add ints";
   const run = moveRun(engine, how === "write" ? how : add, unit);
-  const bytes = unit * sizeOf(out.shape);
+  const bytes = byteLength(out);
   const copy = kernel(engine, "copy bytes", 3, ({ f }, [to, from, n]) => f.copy(to, from, n));
   const put: FastRun = ([o], ins) => {
     const places = find(ins[inputs.indices]);
@@ -66,10 +67,13 @@ export function prepareScatter(
   return Object.assign(put, { onto: inputs.start });
 }
 
+/** Dtypes whose rows are added. */
+const SUMMED: ReadonlySet<DType> = new Set(["float32", "int32", "uint32"]);
+
 /** Converts a layout to bytes. */
 function inBytes({ dtype }: ConcreteSpec, elements: RowLayout): { unit: Unit; layout: RowLayout } {
-  const unit = DTYPES[dtype].bytes as Unit;
-  return { unit, layout: { ...elements, inner: unit * elements.inner } };
+  const { unit, count } = unitsOf(dtype);
+  return { unit, layout: { ...elements, inner: unit * count * elements.inner } };
 }
 
 /**
