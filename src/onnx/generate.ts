@@ -1,8 +1,9 @@
 /** Texts of decoders: token after token, with caches of keys and values that grow by doubling. */
 import * as tf from "../../mod.ts";
 import type { Tensor } from "../../mod.ts";
-import { optionCheck, wantList, wrongArgument } from "../engine/core/arguments.ts";
+import { optionCheck, wantList, wantSignal, wrongArgument } from "../engine/core/arguments.ts";
 import { ValueError } from "../engine/core/errors.ts";
+import { brief } from "../engine/core/text.ts";
 import { editsOf, OnnxModel, type OnnxValue } from "./model.ts";
 import { sampled, type Sampling } from "./sample.ts";
 
@@ -78,7 +79,7 @@ export function generate(
     throw wrongArgument(model, "model", "generate", "a model of loadOnnx()");
   }
   wantList(prompt, "prompt", "generate", "tokens");
-  if (prompt.length === 0 || !prompt.every((t) => Number.isInteger(t) && t >= 0)) {
+  if (prompt.length === 0 || !prompt.every(isToken)) {
     throw new ValueError(
       `Cannot generate: prompt must be tokens, integers from 0 on and at least one, received [${prompt}]`,
     );
@@ -107,16 +108,36 @@ export function generate(
   if (!(topP > 0 && topP <= 1)) {
     throw new ValueError(`Cannot generate: topP must be above 0 and at most 1, received ${topP}`);
   }
+  wantSignal(signal, "signal", "generate");
+  const stops: readonly unknown[] = Array.isArray(stop) ? stop : [stop];
+  if (!stops.every(Number.isInteger)) {
+    throw new ValueError(
+      `Cannot generate: stop must be an integer or a list of integers, received ${brief(stop)}`,
+    );
+  }
   const seed = options.seed ?? Math.floor(Math.random() * 2 ** 31);
   const decoder = decoderOf(model, { temperature, topK: topK ?? null, topP });
-  const ends = new Set(typeof stop === "number" ? [stop] : stop);
+  const ends = new Set(stops);
   return tokensOf(decoder, [...prompt], { maxTokens, seed, ends, capacity, signal });
+}
+
+/** Most that an int32 holds. */
+const MOST = 2 ** 31 - 1;
+
+function isToken(t: unknown): boolean {
+  return Number.isInteger(t) && t as number >= 0 && t as number <= MOST;
+}
+
+/** Two numbers of 32 bits for the draw of a token; those of seeds below 2^31 are the seed and the token's number. */
+function keyOf(seed: number, made: number): number[] {
+  const above = Math.floor(seed / 2 ** 32);
+  return [seed | 0, made + Math.imul(above, 0x9e3779b1) | 0];
 }
 
 interface Plan {
   readonly maxTokens: number;
   readonly seed: number;
-  readonly ends: ReadonlySet<number>;
+  readonly ends: ReadonlySet<unknown>;
   readonly capacity: number;
   readonly signal: AbortSignal | undefined;
 }
@@ -129,13 +150,14 @@ async function* tokensOf(
   let held: Tensor[] = [];
   const replace = (next: Tensor[]): void => {
     for (const t of held) t.dispose();
-    held = next;
+    // A scope may end between two tokens.
+    held = next.map((t) => tf.keep(t));
   };
   try {
     let count = prompt.length, room = capacity;
     for (let made = 0; made < maxTokens; made++) {
       signal?.throwIfAborted();
-      const key = tf.tensor([seed, made], [2], "int32");
+      const key = tf.tensor(keyOf(seed, made), [2], "int32");
       try {
         if (made === 0) {
           while (room < count) room *= 2;

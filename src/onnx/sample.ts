@@ -12,6 +12,11 @@ export interface Sampling {
   readonly topP: number;
 }
 
+/** Greatest float32. */
+const MOST = 3.4028234663852886e38;
+/** Least divisor of float32 that is no subnormal. */
+const LEAST = 2 ** -126;
+
 /** Returns a token of logits `[1, words]`, int32 `[1]`. `key`, two integers, decides all of it: Gumbel noise and the greatest. */
 export function sampled(
   logits: Tensor,
@@ -21,7 +26,10 @@ export function sampled(
   if (temperature === 0) return tf.cast(tf.argMax(logits, -1), "int32");
   const words = logits.shape.at(-1)!, count = Math.min(topK ?? words, words);
   const isWhole = count === words && topP >= 1,
-    scaled = tf.div(tf.cast(logits, "float32"), temperature);
+    wide = tf.cast(logits, "float32");
+  // The greatest becomes 0, whatever the divisor; infinities stay.
+  const below = tf.sub(wide, tf.clipByValue(tf.max(wide, -1, true), -MOST, MOST));
+  const scaled = tf.div(below, Math.max(temperature, LEAST));
   const { values, indices } = isWhole ? { values: scaled, indices: null } : tf.topk(scaled, count);
   let kept = values;
   if (topP < 1) {

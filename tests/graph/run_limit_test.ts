@@ -216,6 +216,19 @@ testOnDevices("limits that are no milliseconds are refused, and lose nothing", a
   });
 });
 
+testOnDevices("what is no signal is refused before a run begins", async () => {
+  await using g = open(() => later(tf.placeholder("float32", [], "x")));
+  for (const wrong of [{}, 5, "a", new AbortController()] as unknown[]) {
+    const signal = wrong as AbortSignal;
+    await assertRejects(
+      () => g.sess.run(g.parts, { feeds: { "x:0": 1 }, signal }),
+      TypeError,
+      "Argument 'signal' passed to 'run' must be an AbortSignal, but got",
+    );
+    assertEquals(await g.sess.run(g.parts, { feeds: { "x:0": 1 } }), 1);
+  }
+});
+
 testOnDevices("a signal that a body aborts ends the loop around it", async () => {
   for (const awaits of [false, true]) {
     let turns = 0;

@@ -142,6 +142,20 @@ testOnDevices("generate() draws by seed, among the most likely", async () => {
   assert((await all(model, prompt, { ...options, seed: 8 })).join() !== drawn.join());
   assertEquals(await all(model, prompt, { ...options, topK: 1 }), likely(prompt, 12));
   assertEquals(await all(model, prompt, { ...options, topP: 1e-6 }), likely(prompt, 12));
+  for (const cold of [{ topP: 1 }, { topP: 0.9 }, { topK: 5 }]) {
+    for (const temperature of [1e-12, 1e-38, 1e-50]) {
+      assertEquals(
+        await all(model, prompt, { ...options, ...cold, temperature }),
+        likely(prompt, 12),
+      );
+    }
+  }
+  // Seeds may be as long as the time of day.
+  const late = { ...options, seed: 1_764_500_000_000 };
+  const drawnLate = await all(model, prompt, late);
+  assertEquals(await all(model, prompt, late), drawnLate);
+  const next = await all(model, prompt, { ...late, seed: late.seed + 2 ** 32 });
+  assert(next.join() !== drawnLate.join());
   const counts = new Map<number, number>(), logits = logitsOf(prompt).map((x) => x / 1.5);
   const order = logits.map((_, i) => i).sort((a, b) => logits[b] - logits[a]).slice(0, 3);
   for (let seed = 0; seed < 150; seed++) {
@@ -182,6 +196,30 @@ testOnDevices(
   },
 );
 
+testOnDevices("texts of one model go on side by side, each in a scope of its own", async () => {
+  const model = await decoder();
+  const kinds: GenerateOptions[] = [
+    { seed: 1, temperature: 1 },
+    { seed: 2, temperature: 1, topK: 3, capacity: 1 },
+    { temperature: 0, capacity: 2 },
+  ];
+  const wanted: number[][] = [];
+  for (const options of kinds) wanted.push(await all(model, [3, 1], { ...options, maxTokens: 9 }));
+  const before = tf.memory().numTensors;
+  const texts = kinds.map((options) => generate(model, [3, 1], { ...options, maxTokens: 9 }));
+  const found: number[][] = kinds.map(() => []);
+  for (let k = 0; k < 10; k++) {
+    for (const [i, text] of texts.entries()) {
+      using _ = tf.scope();
+      const { value, done } = await text.next();
+      if (!done) found[i].push(value);
+    }
+  }
+  assertEquals(found, wanted);
+  assertEquals(tf.memory().numTensors, before);
+  model.dispose();
+});
+
 testOnDevices("a script may stand in the middle of a decoder", async () => {
   const model = await decoder(), wanted = likely([3], 5);
   let calls = 0;
@@ -209,6 +247,10 @@ Deno.test("generate() refuses models, prompts and options that do not fit", asyn
     [model, [1], { maxTokens: -1 }, "maxTokens must be an integer from 0 on"],
     [model, [1], { seed: 0.5 }, "seed must be an integer from 0 on"],
     [model, [1], { tokens: 1 }, "tokens"],
+    [model, [2 ** 40], {}, "prompt must be tokens"],
+    [model, [1], { stop: "a" }, "stop must be an integer or a list of integers, received a"],
+    [model, [1], { stop: [1, 0.5] }, "stop must be an integer or a list"],
+    [model, [1], { signal: new AbortController() }, "'signal' passed to 'generate' must be an Ab"],
   ];
   for (const [m, prompt, options, text] of cases) {
     assertThrows(() => generate(m as OnnxModel, prompt as number[], options as never), Error, text);

@@ -43,6 +43,14 @@ export function wantObject(value: unknown, arg: string, fn: string, wanted = "an
   if (typeof value !== "object" || value === null) throw wrongArgument(value, arg, fn, wanted);
 }
 
+/** Throws for a value that tells nobody of an abort, as the controller in place of its signal. */
+export function wantSignal(value: unknown, arg: string, fn: string): void {
+  if (value === undefined || value === null) return;
+  const { aborted, addEventListener } = value as Partial<AbortSignal>;
+  if (typeof aborted === "boolean" && typeof addEventListener === "function") return;
+  throw wrongArgument(value, arg, fn, "an AbortSignal");
+}
+
 /** Throws for a value without a field, where the library itself makes the right values. */
 export function wantMade(value: unknown, field: string, { arg, fn, wanted }: Wanted): void {
   if (typeof value !== "object" || value === null || !(field in value)) {

@@ -1,4 +1,5 @@
 /** RunContext: the cancellation, limits and counters of one run of a plan, and the execution of its host ops. */
+import { wantSignal } from "../../core/arguments.ts";
 import { counter } from "../../core/collections/counter.ts";
 import type { Attrs, OpDef } from "../../core/op.ts";
 import type { HostCall, HostResults, NodeState, RunScope } from "../../core/contract/host_op.ts";
@@ -48,9 +49,10 @@ export class RunLimit {
   #calls = 0;
   #every = 1;
 
-  /** Makes the limit of options; null if they set none. Throws `ValueError` for a bad `timeoutMs`. */
+  /** Makes the limit of options; null if they set none. Throws `ValueError` for a bad `timeoutMs`, `TypeError` for a bad `signal`. */
   static of(options: RunLimitOptions): RunLimit | null {
     checkTimeout("a run", options.timeoutMs);
+    wantSignal(options.signal, "signal", "run");
     return options.timeoutMs === undefined && !options.signal
       ? null
       : new RunLimit(options, FIRST_TURN, NEXT_TURN);
