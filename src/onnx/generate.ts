@@ -3,7 +3,6 @@ import * as tf from "../../mod.ts";
 import type { Tensor } from "../../mod.ts";
 import { optionCheck, wantList, wantSignal, wrongArgument } from "../engine/core/arguments.ts";
 import { ValueError } from "../engine/core/errors.ts";
-import { brief } from "../engine/core/text.ts";
 import { editsOf, OnnxModel, type OnnxValue } from "./model.ts";
 import { sampled, type Sampling } from "./sample.ts";
 
@@ -112,7 +111,7 @@ export function generate(
   const stops: readonly unknown[] = Array.isArray(stop) ? stop : [stop];
   if (!stops.every(Number.isInteger)) {
     throw new ValueError(
-      `Cannot generate: stop must be an integer or a list of integers, received ${brief(stop)}`,
+      `Cannot generate: stop must be an integer or a list of integers, received ${stop}`,
     );
   }
   const seed = options.seed ?? Math.floor(Math.random() * 2 ** 31);

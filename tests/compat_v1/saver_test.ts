@@ -64,6 +64,17 @@ Deno.test("a Saver deletes files of checkpoints beyond maxToKeep", async () => {
   });
 });
 
+Deno.test("a Saver lists saves at a time in the order of their calls", async () => {
+  await withSession(async ({ folder, session, saver, files, state }) => {
+    const s = saver({ maxToKeep: 2 });
+    await Promise.all(
+      [0, 1, 2, 3].map((globalStep) => s.save(session, `${folder}/m`, { globalStep })),
+    );
+    assertEquals([files("m"), s.lastCheckpoints.length], [["m-2", "m-3"], 2]);
+    assertEquals(state(), listed("F/m-3", "F/m-2", "F/m-3"));
+  });
+});
+
 Deno.test("a Saver that keeps all lists only the latest", async () => {
   await withSession(async ({ folder, session, saver, files, state }) => {
     const s = saver({ maxToKeep: 0 });

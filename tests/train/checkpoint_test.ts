@@ -178,3 +178,57 @@ Deno.test("a CheckpointManager keeps the last checkpoints, and goes on in a fold
     }
   });
 });
+
+Deno.test("saves that are written at a time end in the order of their calls", async () => {
+  await tf.setBackend("cpu");
+  await inFolder(async (folder) => {
+    using w = tf.variable(0);
+    const checkpoint = new Checkpoint({ w });
+    const manager = await CheckpointManager.create(checkpoint, `${folder}/managed`, {
+      maxToKeep: 2,
+    });
+    const write = checkpoint.writeNumbered.bind(checkpoint);
+    const saves = {
+      manager: () => manager.save(),
+      checkpoint: () => checkpoint.save(`${folder}/m`),
+    };
+    for (const [name, save] of Object.entries(saves)) {
+      const gates = Array.from({ length: 4 }, () => Promise.withResolvers<void>());
+      const written: Promise<string>[] = [];
+      checkpoint.writeNumbered = async (...given) => {
+        const gate = gates[written.length];
+        written.push(write(...given));
+        const prefix = await written.at(gates.indexOf(gate))!;
+        await gate.promise;
+        return prefix;
+      };
+      const all = gates.map((_, i) => {
+        w.assign(10 + i);
+        return save();
+      });
+      await Promise.all(written);
+      for (const gate of gates.toReversed()) {
+        gate.resolve();
+        for (let i = 0; i < 9; i++) await null;
+      }
+      const paths = await Promise.all(all);
+      if (name === "manager") {
+        assertEquals(manager.checkpoints, paths.slice(2));
+        assertEquals(manager.latestCheckpoint, paths[3]);
+      }
+      const place = name === "manager" ? manager.directory : folder;
+      const latest = await tf.train.latestCheckpoint(place);
+      assertEquals(latest, paths[3]);
+      w.assign(0);
+      await new Checkpoint({ w }).restore(latest!);
+      assertEquals(w.item(), 13);
+      // One that fails holds up none behind it.
+      checkpoint.writeNumbered = () => Promise.reject(new Error("The disk is full"));
+      const failed = save();
+      checkpoint.writeNumbered = write;
+      const next = save();
+      await assertRejects(() => failed, Error, "The disk is full");
+      assertEquals(await next, await tf.train.latestCheckpoint(place));
+    }
+  });
+});

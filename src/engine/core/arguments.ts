@@ -43,7 +43,7 @@ export function wantObject(value: unknown, arg: string, fn: string, wanted = "an
   if (typeof value !== "object" || value === null) throw wrongArgument(value, arg, fn, wanted);
 }
 
-/** Throws for a value that tells nobody of an abort, as the controller in place of its signal. */
+/** Throws for a value that is no signal, as the controller in its place. */
 export function wantSignal(value: unknown, arg: string, fn: string): void {
   if (value === undefined || value === null) return;
   const { aborted, addEventListener } = value as Partial<AbortSignal>;

@@ -15,6 +15,7 @@ import { checkpointFormat } from "../../library/io/checkpoint/format.ts";
 import {
   folderOf,
   KeptCheckpoints,
+  SaveOrder,
   writeCheckpointState,
 } from "../../library/io/checkpoint/state.ts";
 import { enterDefaultSession } from "../../engine/runtime/run/default_session.ts";
@@ -71,6 +72,7 @@ export class Saver {
   readonly #keepsAll: boolean;
   readonly #relative: boolean;
   readonly #kept: KeptCheckpoints;
+  readonly #order = new SaveOrder();
 
   /** Chooses the variables. */
   constructor(varList?: VarList | null, options: SaverOptions = {}) {
@@ -101,6 +103,16 @@ export class Saver {
     checkSave(options);
     wantPlace(session, prefix, "Saver.save");
     const { globalStep, writeState = true, latestFilename = "checkpoint" } = options;
+    const written = this.#write(session, prefix, globalStep);
+    if (!writeState) return await written;
+    return await this.#order.end(written, (path) => this.#writeState(path, latestFilename));
+  }
+
+  async #write(
+    session: Session,
+    prefix: string,
+    globalStep: SaveOptions["globalStep"],
+  ): Promise<string> {
     const format = checkpointFormat.to("save a checkpoint");
     const step = globalStep instanceof Variable ? await session.run(globalStep) : globalStep;
     const path = step === undefined ? prefix : `${prefix}-${step}`;
@@ -110,7 +122,6 @@ export class Saver {
       path,
       Object.fromEntries(names.map((name, i) => [name, values[i] as NdArray])),
     );
-    if (writeState) await this.#writeState(path, latestFilename);
     return path;
   }
 

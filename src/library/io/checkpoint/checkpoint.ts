@@ -18,7 +18,7 @@ import {
   valueNode,
 } from "./objects.ts";
 import { type RestoreStatus, takeObjects } from "./restore.ts";
-import { folderOf, writeCheckpointState } from "./state.ts";
+import { folderOf, SaveOrder, writeCheckpointState } from "./state.ts";
 
 /**
  * Variables, optimizers and other objects with a state, in arrays and objects, saved and restored as TensorFlow does it: values go by the
@@ -42,6 +42,7 @@ import { folderOf, writeCheckpointState } from "./state.ts";
  */
 export class Checkpoint {
   readonly #objects: Readonly<Record<string, Trackables>>;
+  readonly #order = new SaveOrder();
   #saves = 0;
 
   /** Creates a checkpoint of named objects. Throws `TypeError` for a value without a state. */
@@ -98,10 +99,10 @@ export class Checkpoint {
 
   /** Writes a checkpoint under the prefix and a number, and the state file of its folder; returns its prefix. */
   async save(prefix: string): Promise<string> {
-    const latest = await this.writeNumbered(prefix);
-    const state = { latest, all: [latest], times: [] };
-    await writeCheckpointState(`${folderOf(latest)}checkpoint`, state, { relative: true });
-    return latest;
+    return await this.#order.end(this.writeNumbered(prefix), async (latest) => {
+      const state = { latest, all: [latest], times: [] };
+      await writeCheckpointState(`${folderOf(latest)}checkpoint`, state, { relative: true });
+    });
   }
 
   /**

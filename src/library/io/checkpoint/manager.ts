@@ -8,7 +8,7 @@ import { optionCheck, wantString } from "../../../engine/core/arguments.ts";
 import type { VariableLike } from "../../../engine/core/tensor.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 import { checkpointFormat } from "./format.ts";
-import { KeptCheckpoints, readCheckpointState, writeCheckpointState } from "./state.ts";
+import { KeptCheckpoints, readCheckpointState, SaveOrder, writeCheckpointState } from "./state.ts";
 
 /** Options of {@linkcode CheckpointManager.create}. */
 export interface CheckpointManagerOptions {
@@ -60,6 +60,7 @@ export class CheckpointManager {
   readonly directory: string;
   readonly #options: CheckpointManagerOptions;
   readonly #kept: KeptCheckpoints;
+  readonly #order = new SaveOrder();
   #latest: string | null = null;
   #lastStep: number | null = null;
 
@@ -123,10 +124,14 @@ export class CheckpointManager {
       if (this.#lastStep !== null && step - this.#lastStep < checkpointInterval) return null;
       this.#lastStep = step;
     }
-    const latest = await this.checkpoint.writeNumbered(
-      `${this.directory}/${checkpointName}`,
-      checkpointNumber,
+    const prefix = `${this.directory}/${checkpointName}`;
+    return await this.#order.end(
+      this.checkpoint.writeNumbered(prefix, checkpointNumber),
+      (latest) => this.#keep(latest),
     );
+  }
+
+  async #keep(latest: string): Promise<void> {
     const old = this.#kept.add(latest);
     this.#latest = latest;
     const { paths: all, times, preserved } = this.#kept;
@@ -134,7 +139,6 @@ export class CheckpointManager {
     await writeCheckpointState(`${this.directory}/checkpoint`, state, { relative: true });
     const format = checkpointFormat.to("delete a checkpoint");
     for (const prefix of old) await format.remove(prefix);
-    return latest;
   }
 
   /** Restores the latest checkpoint, where there is one; returns its prefix, or null. */

@@ -85,6 +85,21 @@ export async function writeCheckpointState(
   await writeBytes(path, new TextEncoder().encode(text), { makeFolder: true });
 }
 
+/** Ends of saves, in the order in which these began: the state of a folder names as its latest the one that began last. */
+export class SaveOrder {
+  #before: Promise<unknown> = Promise.resolve();
+
+  /** Calls `end` with the prefix that is being written, behind the ends of those that began before, even where these fail. */
+  async end(written: Promise<string>, end: (prefix: string) => Promise<void>): Promise<string> {
+    const done = Promise.all([written, this.#before]).then(async ([prefix]) => {
+      await end(prefix);
+      return prefix;
+    });
+    this.#before = Promise.allSettled([this.#before, done]);
+    return await done;
+  }
+}
+
 export interface KeepOptions {
   /** Number of kept checkpoints; 0 for all. */
   readonly most: number;
