@@ -55,30 +55,10 @@ export {
   StopIteration,
   ValueError,
 } from "./src/engine/core/errors.ts";
-export type { DType, TypedArray } from "./src/engine/core/dtype.ts";
 export { NdArray } from "./src/engine/core/nd_array.ts";
 export { TensorSpec } from "./src/engine/core/tensor_spec.ts";
-export {
-  type Scalar,
-  Tensor,
-  type Tensor1D,
-  type Tensor2D,
-  type Tensor3D,
-  type Tensor4D,
-  type Tensor5D,
-  type Tensor6D,
-  type TensorLike,
-} from "./src/engine/core/tensor.ts";
-export {
-  type ArrayMap,
-  type DataType,
-  type DataTypeMap,
-  type NestedOf,
-  type NumericDataType,
-  Rank,
-  type ShapeMap,
-} from "./src/engine/core/ranks.ts";
-export type { GpuData, TensorGpuData } from "./src/engine/core/gpu_data.ts";
+export { Tensor } from "./src/engine/core/tensor.ts";
+export { Rank, type ShapeMap } from "./src/engine/core/ranks.ts";
 
 // runtime
 export {
@@ -122,7 +102,7 @@ export type {
   TensorName,
 } from "./src/engine/runtime/run/requests.ts";
 export { Session } from "./src/engine/runtime/session/session.ts";
-export type { SessionDevice, SessionTarget } from "./src/engine/runtime/run/targets.ts";
+export type { SessionDevice } from "./src/engine/runtime/run/targets.ts";
 export { disposeVariables } from "./src/engine/runtime/variables/known_variables.ts";
 export { Module } from "./src/engine/runtime/variables/module.ts";
 export { Variable, variable } from "./src/engine/runtime/variables/variable.ts";
@@ -144,7 +124,6 @@ export {
   type SignatureInfo,
   type WeightSpec,
 } from "./src/tfjs/graph_model/mod.ts";
-export type { GraphDefJson, GraphDefOptions } from "./src/engine/graph/graph_def_json.ts";
 export { Assert } from "./src/engine/graph/assert.ts";
 export * from "./src/engine/graph/groups.ts";
 export { portability } from "./src/tensorflow/graph_def/graph_def.ts";
@@ -160,44 +139,11 @@ export {
   type ContribPyFuncOptions,
   numpyFunction,
   numpyFunctionAsync,
-  type NumpyFunctionOptions,
   pyFunc,
-  type PyFuncForms,
-  type PyFuncOptions,
-  type ScriptResult,
 } from "./src/engine/script/numpy_function.ts";
-export type {
-  ArrayBody,
-  BodyArgument,
-  BodyArguments,
-  BodyValue,
-  DTypeOf,
-  DTypeOfTyped,
-  ElementOf,
-  EntryOf,
-  IsBodyLeaf,
-  IsPlainLeaf,
-  NdArrayOf,
-  RankOf,
-  ScriptInput,
-  TensorBody,
-} from "./src/engine/script/body_types.ts";
-export {
-  pyFunction,
-  pyFunctionAsync,
-  type PyFunctionOptions,
-} from "./src/engine/script/py_function.ts";
-export {
-  type RegisteredScript,
-  registerScript,
-  type ScriptContext,
-  type ScriptFunction,
-  type ScriptVjp,
-  type ShapeFunction,
-  unregisterScript,
-} from "./src/engine/script/script.ts";
-export type { WorkerModule, WorkerOption } from "./src/engine/script/workers/worker_body.ts";
-export type { Tout } from "./src/engine/script/tout.ts";
+export type { ArrayBody, TensorBody } from "./src/engine/script/body_types.ts";
+export { pyFunction, pyFunctionAsync } from "./src/engine/script/py_function.ts";
+export { registerScript, unregisterScript } from "./src/engine/script/script.ts";
 /** TensorFlow 1's spellings, `tf.compat.v1.pyFunc`, and version 2 by its name: `tf.compat.v2` is `tf`. */
 export * as compat from "./src/tensorflow/compat_v1/compat.ts";
 /** The part of TensorFlow 1's contrib that there is: `tf.contrib.framework.pyFunc`. */
@@ -210,7 +156,7 @@ export {
 } from "./src/engine/autodiff/gradient_registry.ts";
 export { gradPassThrough } from "./src/engine/autodiff/grad_pass_through.ts";
 export { recomputeGrad } from "./src/engine/autodiff/recompute.ts";
-export { type GradientsOf, GradientTape } from "./src/engine/autodiff/tape.ts";
+export { GradientTape } from "./src/engine/autodiff/tape.ts";
 export {
   ForwardAccumulator,
   jvp,
@@ -218,12 +164,7 @@ export {
   linearize,
 } from "./src/engine/autodiff/forward.ts";
 export { gradients, type GradientsOptions, hessians } from "./src/engine/autodiff/gradients.ts";
-export {
-  customGrad,
-  type CustomGradArgument,
-  type CustomGradResult,
-  type SaveFunction,
-} from "./src/engine/autodiff/custom_grad.ts";
+export { customGrad } from "./src/engine/autodiff/custom_grad.ts";
 export {
   grad,
   grads,
@@ -261,115 +202,20 @@ export { tap, type TapFunction, type TapOptions } from "./src/library/debugging/
 export * from "./src/engine/ops/functions.ts";
 import "./src/engine/ops/rows/fused_batch_norm.ts";
 export { nextFrame } from "./src/engine/runtime/devices/environment.ts";
-export type { CompositeSpec, CompositeTensor, RowPart } from "./src/engine/core/composite.ts";
-export type {
-  CompositeOf,
-  Dequantized,
-  Joined,
-  Like,
-  Operand,
-  Picked,
-  Reduced,
-} from "./src/engine/core/composite.ts";
-export type { RowPartition } from "./src/engine/kernels/host/ragged.ts";
+export type { Joined, Picked, Reduced } from "./src/engine/core/composite.ts";
 
 // data
 /** Input pipelines. */
 export * as data from "./src/library/data/mod.ts";
 
 // types that signatures mention
-export type {
-  ValueAndGrad,
-  ValueAndGrads,
-  ValueAndVariableGrads,
-} from "./src/engine/autodiff/grad_functions.ts";
-export type { EvalFeeds, SessionLike } from "./src/engine/core/tensor.ts";
-export type { Portable } from "./src/engine/core/portable.ts";
-export type { AssignedVariable } from "./src/engine/graph/assigned_variable.ts";
-export type { Collections } from "./src/engine/graph/collections.ts";
-export type { GraphVariables, VariableNode } from "./src/engine/graph/graph_variables.ts";
-export type { BytesJson, FuncJson } from "./src/engine/graph/graph_def_json.ts";
-export type { NamedSpec } from "./src/engine/runtime/functions/function.ts";
+export type * from "./src/engine/types.ts";
+export type { VariableNode } from "./src/engine/graph/graph_variables.ts";
 export type { ScriptFunctions } from "./src/tensorflow/graph/scripts.ts";
 export type { VariableHandle } from "./src/engine/runtime/variables/variable_state.ts";
 export type { Quantization } from "./src/tfjs/graph_model/mod.ts";
 export type { NamedTensorMap } from "./src/tfjs/core/types.ts";
-export type { TapeGradientOptions, UnconnectedGradients } from "./src/engine/autodiff/tape.ts";
-export type { Application, OpInput } from "./src/engine/core/apply.ts";
-export type { ChainedBinary } from "./src/engine/core/chained/chained_binary.ts";
-export type {
-  ChainedAxes,
-  ChainedBuffer,
-  ChainedOps,
-} from "./src/engine/core/chained/chained_ops.ts";
-export type {
-  ChainedPadding,
-  ChainedPerAxis,
-  ChainedRounding,
-  ChainedWindows,
-} from "./src/engine/core/chained/chained_windows.ts";
-export type { ArrayLikeObject, ArrayLikeValue } from "./src/engine/core/convert.ts";
-export type {
-  BufferRead,
-  Device,
-  DeviceBuffer,
-  DeviceCounters,
-  HostElements,
-  KernelForm,
-  PreparedKernel,
-  Sequence,
-  TransferCost,
-} from "./src/engine/core/device.ts";
-export type {
-  BufferRange,
-  BufferRef,
-  Candidates,
-  Dispatch,
-  GpuPlan,
-  GpuVariant,
-  KernelChooser,
-  Profile,
-  Program,
-} from "./src/engine/core/dispatch.ts";
-export type {
-  HostCall,
-  HostOp,
-  HostResults,
-  NodeState,
-  Owner,
-  RunScope,
-  TapeOnlyCall,
-} from "./src/engine/core/contract/host_op.ts";
-export type { Float16ArrayLike, HostData } from "./src/engine/core/dtype.ts";
-export type { GraphLike, GraphNode, Resource } from "./src/engine/core/graph_node.ts";
-export type { ElementValue, Nested } from "./src/engine/core/nd_array.ts";
-export type { Nest } from "./src/engine/core/nest.ts";
-export type {
-  Attrs,
-  CpuKernel,
-  GradContext,
-  GradRule,
-  OpDef,
-  OpEffects,
-  OpInit,
-  Problem,
-} from "./src/engine/core/op.ts";
-export type * from "./src/engine/core/meaning.ts";
-export type { ArgDef, AttrDef, Signature } from "./src/engine/core/signature.ts";
-export type { Expr, PointwiseExpr, ScalarOp } from "./src/engine/core/scalar/expr.ts";
-export type { PartialShape, Shape } from "./src/engine/core/shape.ts";
-export type { TensorContext, VariableLike } from "./src/engine/core/tensor.ts";
-export type { ConcreteSpec, Spec, TensorSpecMaker } from "./src/engine/core/tensor_spec.ts";
-export type { Capture, FuncGraph } from "./src/engine/graph/func_graph.ts";
-export type {
-  ArgDefJson,
-  AttrValueJson,
-  FunctionDefJson,
-  NodeDefJson,
-  ShapeJson,
-  TensorJson,
-} from "./src/engine/graph/graph_def_json.ts";
-export type { SymbolicTensor } from "./src/engine/graph/operation.ts";
+export type { PointwiseExpr, ScalarOp } from "./src/engine/core/scalar/expr.ts";
 export type {
   LoopVariable,
   LoopVariableOf,
@@ -383,16 +229,7 @@ export type {
   ScanOptions,
   TensorsOf,
 } from "./src/engine/runtime/control/functional_ops.ts";
-export type { DeviceInfo, ReadyInfo } from "./src/engine/runtime/devices/devices.ts";
-export type {
-  ConcreteFunctionHandle,
-  FunctionOptions,
-  TracedFunction,
-} from "./src/engine/runtime/functions/function.ts";
-export type { MemoryInfo } from "./src/engine/runtime/eager/memory.ts";
-export type { EagerTensor, Scope } from "./src/engine/runtime/eager/tensor.ts";
+export type { FunctionOptions } from "./src/engine/runtime/functions/function.ts";
 export type { SignatureSpec } from "./src/engine/runtime/functions/function_binding.ts";
 export type { RowSignature } from "./src/engine/runtime/control/elems.ts";
-export type { Differentiable } from "./src/engine/autodiff/composites.ts";
-export type { Decorated, DecoratorOptions } from "./src/engine/script/decorator.ts";
 export type * from "./src/library/train/types.ts";

@@ -49,6 +49,7 @@ const CATEGORIES: Readonly<Record<string, string>> = {
   "engine/runtime/trace": "Looking in",
   "engine/runtime/variables/": "Variables",
   "engine/script/": "Script ops",
+  "engine/types": "Tensors",
   "entries/eager/": "Ops",
   "entries/image/": "Models and files",
   "entries/numpy/": "Script ops",

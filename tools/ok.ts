@@ -48,9 +48,7 @@ function allSteps(imports: ImportSource): Step[] {
       name: "browser-check",
       args: ["check", "--config", "tools/browser_check.json", ...entryPoints()],
     },
-    { name: "doc-lint", args: ["doc", "--lint", "--quiet", ...imports.args, ...entryPoints()] },
-    // Alone: a type that only another entry exports is none of its own.
-    { name: "doc-lint-main", args: ["doc", "--lint", "--quiet", ...imports.args, "mod.ts"] },
+    { name: "doc-lint", args: ["run", "-A", "tools/reference/doc_lint.ts", ...imports.args] },
     { name: "architecture", args: [...testing, ARCHITECTURE] },
     { name: "limits", args: [...testing, LIMITS] },
     { name: "docs", args: [...testing, DOCUMENTS], isPart: true },

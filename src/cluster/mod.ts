@@ -57,3 +57,8 @@ export type {
   TransportOptions,
 } from "./wire/transport.ts";
 export type * from "../library/data/mod.ts";
+// Two types have each of these names.
+export type { Capture, Sequence } from "../library/data/mod.ts";
+export type { Capture as BodyCapture, Sequence as DeviceSequence } from "../engine/types.ts";
+export type { ScriptFunctions } from "../tensorflow/graph/scripts.ts";
+export type * from "../engine/types.ts";

@@ -31,6 +31,7 @@ export type { OnnxScript } from "./scripts.ts";
 export type { ExternalData } from "./file/external_data.ts";
 export type { ReadOptions } from "./file/read_model.ts";
 export type { FileSource } from "../library/io/source.ts";
+export type * from "../engine/types.ts";
 
 // Run as a program it is the command.
 if (import.meta.main) void import("./main.ts").then(({ runCommand }) => runCommand());

@@ -18,6 +18,7 @@ export type {
   ServableModel,
   Specs,
 } from "./servable.ts";
+export type * from "../engine/types.ts";
 
 // As a program, this module is the command.
 if (import.meta.main) void import("./main.ts").then(({ runCommand }) => runCommand());

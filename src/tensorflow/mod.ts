@@ -29,6 +29,9 @@ export type { LoadedMethod, LoadedObject } from "./files/loaded_object.ts";
 export { type LoadedModel, type LoadOptions, loadSavedModel } from "./files/saved_model.ts";
 export type { Signature } from "./files/signature.ts";
 export { saveModel, type SaveOptions, type SignatureFunction } from "./files/save_model.ts";
+export type { ScriptFunctions } from "./graph/scripts.ts";
+export type { Signature as OpSignature } from "../engine/types.ts";
+export type * from "../engine/types.ts";
 
 // Run as a program it is the command.
 if (import.meta.main) void import("./main.ts").then(({ runCommand }) => runCommand());

@@ -76,13 +76,22 @@ export function readApi(): ApiEntry[] {
   ]);
   const program = ts.createProgram(files.map(([, file]) => file), OPTIONS);
   const checker = program.getTypeChecker();
-  return files.map(([name, file]) => {
+  const shared = new Set<ts.Node>();
+  return files.map(([name, file], i) => {
     const source = program.getSourceFile(file)!;
     const module = checker.getSymbolAtLocation(source);
     if (module === undefined) throw new Error(`Cannot find what ${file} exports`);
     const groups: ApiGroup[] = [];
     addGroup(groups, new Set(), { checker, module, name: "", doc: "" });
-    return { name, ...docOf(source.statements[0]!, source, "@module"), groups };
+    // Signatures lead to the types of the main entry, which all entries over them export too.
+    const own = groups.map((group) => ({
+      ...group,
+      symbols: group.symbols.filter(({ kind, id }) =>
+        !shared.has(id) || kind !== "interface" && kind !== "type"
+      ),
+    }));
+    if (i === 0) { for (const { symbols } of groups) for (const { id } of symbols) shared.add(id); }
+    return { name, ...docOf(source.statements[0]!, source, "@module"), groups: own };
   });
 }
 

@@ -142,6 +142,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
           ..."core ops graph runtime script".split(" ").map((room) => `engine/${room}`),
         ],
       },
+      ".": { holds: "the types that signatures of several entries name", imports: ["engine"] },
     },
   },
   library: {
@@ -195,7 +196,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
       },
       ".": {
         holds: "the entry `./tf` and its command",
-        imports: ["library/io", "tensorflow/files", "mod"],
+        imports: ["engine", "library/io", "tensorflow/files", "tensorflow/graph", "mod"],
       },
     },
   },

@@ -73,3 +73,5 @@ export {
 } from "../../library/train/weight_average.ts";
 
 export * from "../../engine/ops/functions.ts";
+// Behind the functions: what both name stays a value.
+export type * from "../../engine/types.ts";

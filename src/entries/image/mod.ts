@@ -23,18 +23,16 @@ import { bmpPixels, isBmp } from "../../library/io/decode/bmp.ts";
 import { gifFrames, isGif } from "../../library/io/decode/gif.ts";
 import { knowPictures } from "../../library/io/decode/pictures.ts";
 
-/** The used part of `Deno`. */
-interface DenoRuntime {
-  readonly permissions: {
-    query(wanted: { readonly name: "read" }): Promise<{ readonly state: string }>;
-  };
-}
-
-const deno = (globalThis as { readonly Deno?: DenoRuntime }).Deno;
-/** True where the decoder's file is read without a question to the user. */
-const mayRead = deno === undefined ||
-  (await deno.permissions.query({ name: "read" })).state === "granted";
-const turbo = mayRead ? await import("@cwasm/jpeg-turbo") : null;
+export type {
+  DType,
+  ElementValue,
+  Float16ArrayLike,
+  HostData,
+  NdArray,
+  Nested,
+  Shape,
+  TypedArray,
+} from "../../engine/types.ts";
 
 registerImageCodec("jpeg", {
   matches: (bytes) => bytes[0] === 0xff && bytes[1] === 0xd8,

@@ -31,3 +31,5 @@ export {
   pyFunc,
   registerScript,
 } from "./functions.ts";
+export type { NumpyFunctionOptions as ScriptOptions } from "../../engine/types.ts";
+export type * from "../../engine/types.ts";

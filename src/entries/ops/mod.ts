@@ -50,3 +50,4 @@ export {
 } from "../../engine/core/dispatch.ts";
 export type { OpInput } from "../../engine/core/apply.ts";
 export type { ConcreteSpec, Spec } from "../../engine/core/tensor_spec.ts";
+export type * from "../../engine/types.ts";

@@ -29,3 +29,4 @@ export {
   GradCheckError,
   type GradCheckOptions,
 } from "./grad_check.ts";
+export type * from "../../engine/types.ts";

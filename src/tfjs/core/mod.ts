@@ -240,7 +240,10 @@ export type {
   SerializableClass,
   SerializableConstructor,
 } from "./serialization.ts";
+export type * from "./named_types.ts";
 export * from "./types.ts";
+// TensorFlow.js's own, where ours have these names too.
+export type { NamedTensor, TypedArray } from "./types.ts";
 export * from "./creation.ts";
 export {
   add,

@@ -19,7 +19,7 @@ export type {
   Tensor5D,
   Tensor6D,
 } from "../../engine/core/tensor.ts";
-export type { TensorGpuData as GPUData } from "../../engine/core/gpu_data.ts";
+export type { TensorGpuData as GPUData } from "../../engine/types.ts";
 
 /** One element on the host, by element type. */
 export interface SingleValueMap {

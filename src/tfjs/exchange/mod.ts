@@ -24,5 +24,6 @@ export { shareDevice } from "./share_device.ts";
 export type { TfjsTensor, WebGpuBackendClass } from "./shared_backend.ts";
 export { tfjsFunction } from "./tfjs_function.ts";
 export { registerWeftBackend } from "./weft_backend.ts";
+export type * from "../../engine/types.ts";
 
 registerWeftBackend();

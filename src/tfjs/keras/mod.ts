@@ -29,3 +29,4 @@ export { registerKerasLayers } from "./register.ts";
 export type { AdaptData, VocabularyLayer } from "./vocabulary_class.ts";
 export { layersTopology } from "../layers/keras_config.ts";
 export type { FileSource } from "../../library/io/source.ts";
+export type * from "../../engine/types.ts";
