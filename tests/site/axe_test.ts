@@ -7,7 +7,7 @@ import { Buffer } from "node:buffer";
 import type { Page } from "playwright-core";
 import { PAGES } from "../../examples/site/pages.ts";
 import { packageFolder } from "../../tools/npm.ts";
-import { some, Turns } from "../effort.ts";
+import { effort, some, Turns } from "../effort.ts";
 import { folder, home, runProgram, test, textOf, write } from "./served.ts";
 
 /** Each page has its turn on one of them as a rule. */
@@ -212,14 +212,22 @@ for (const { name } of some(PAGES, 5)) {
     }, options);
   }
 }
+
+/** Parts of the guides and the reference, a test each: all of them in one take longer than a run may. */
+const PARTS = effort(1, 8);
+
 for (const [screen, options] of turns.of(SCREENS)) {
-  test(`axe finds nothing in guides and reference on ${screen}`, async (page) => {
-    const names = [...Deno.readDirSync(folder)].map(({ name }) => name)
-      .filter((name) => /^(api|guide)_.*\.html$/.test(name)).sort();
-    assert(names.length > 70, `${names.length} pages`);
-    for (const name of some(names, 4)) {
-      await page.goto(`${home}/${name}`);
-      await assertNothingFound(page, name);
-    }
-  }, options);
+  for (let part = 0; part < PARTS; part++) {
+    const where = `part ${part + 1} of ${PARTS} of guides and reference`;
+    test(`axe finds nothing in ${where} on ${screen}`, async (page) => {
+      const names = [...Deno.readDirSync(folder)].map(({ name }) => name)
+        .filter((name) => /^(api|entry|guide)_.*\.html$/.test(name)).sort();
+      assert(names.length > 80, `${names.length} pages`);
+      const mine = names.filter((_, i) => i % PARTS === part);
+      for (const name of some(mine, 4)) {
+        await page.goto(`${home}/${name}`);
+        await assertNothingFound(page, name);
+      }
+    }, options);
+  }
 }

@@ -76,28 +76,23 @@ export function readApi(): ApiEntry[] {
   ]);
   const program = ts.createProgram(files.map(([, file]) => file), OPTIONS);
   const checker = program.getTypeChecker();
-  const shared = new Set<ts.Node>();
+  const main = new Set<ts.Node>();
   return files.map(([name, file], i) => {
     const source = program.getSourceFile(file)!;
     const module = checker.getSymbolAtLocation(source);
     if (module === undefined) throw new Error(`Cannot find what ${file} exports`);
     const groups: ApiGroup[] = [];
-    addGroup(groups, new Set(), { checker, module, name: "", doc: "" });
-    // Signatures lead to the types of the main entry, which all entries over them export too.
-    const own = groups.map((group) => ({
-      ...group,
-      symbols: group.symbols.filter(({ kind, id }) =>
-        !shared.has(id) || kind !== "interface" && kind !== "type"
-      ),
-    }));
-    if (i === 0) { for (const { symbols } of groups) for (const { id } of symbols) shared.add(id); }
-    return { name, ...docOf(source.statements[0]!, source, "@module"), groups: own };
+    addGroup(groups, new Set(), { checker, shared: main, module, name: "", doc: "" });
+    if (i === 0) { for (const { symbols } of groups) for (const { id } of symbols) main.add(id); }
+    return { name, ...docOf(source.statements[0]!, source, "@module"), groups };
   });
 }
 
 /** Arguments of {@linkcode addGroup}. */
 interface GroupSource {
   readonly checker: ts.TypeChecker;
+  /** Declarations of the main entry. Its types, which other entries export too, are listed there alone: signatures lead to them. */
+  readonly shared: ReadonlySet<ts.Node>;
   readonly module: ts.Symbol;
   readonly name: string;
   readonly doc: string;
@@ -105,7 +100,7 @@ interface GroupSource {
 
 /** Adds what a module exports, and the namespaces in it behind it. */
 function addGroup(groups: ApiGroup[], above: ReadonlySet<ts.Symbol>, from: GroupSource): void {
-  const { checker, module, name, doc } = from;
+  const { checker, shared, module, name, doc } = from;
   const symbols: ApiSymbol[] = [], inner: GroupSource[] = [];
   groups.push({ name, doc, symbols });
   for (const exported of checker.getExportsOfModule(module)) {
@@ -119,8 +114,10 @@ function addGroup(groups: ApiGroup[], above: ReadonlySet<ts.Symbol>, from: Group
       if (above.has(target) || target === module) continue;
       const statement = exported.declarations![0]!.parent;
       const { doc } = docOf(statement, statement.getSourceFile());
-      inner.push({ checker, module: target, name: full, doc });
-    } else symbols.push(symbolOf(full, target.declarations!));
+      inner.push({ checker, shared, module: target, name: full, doc });
+    } else if (!shared.has(first) || target.flags & ts.SymbolFlags.Value) {
+      symbols.push(symbolOf(full, target.declarations!));
+    }
   }
   for (const group of inner) addGroup(groups, new Set([...above, module]), group);
 }

@@ -34,6 +34,19 @@ export type {
   TypedArray,
 } from "../../engine/types.ts";
 
+/** The used part of `Deno`. */
+interface DenoRuntime {
+  readonly permissions: {
+    query(wanted: { readonly name: "read" }): Promise<{ readonly state: string }>;
+  };
+}
+
+const deno = (globalThis as { readonly Deno?: DenoRuntime }).Deno;
+/** True where the decoder's file is read without a question to the user. */
+const mayRead = deno === undefined ||
+  (await deno.permissions.query({ name: "read" })).state === "granted";
+const turbo = mayRead ? await import("@cwasm/jpeg-turbo") : null;
+
 registerImageCodec("jpeg", {
   matches: (bytes) => bytes[0] === 0xff && bytes[1] === 0xd8,
   decode(bytes) {
