@@ -144,9 +144,9 @@ Deno.test("shaders: types, uniform fields and workgroups are data", async () => 
 for (
   const [what, body, message] of [
     [
-      "a name that nobody declares",
+      "a name that is not declared",
       "a(); //#if WIDE",
-      "shaders/a.wgsl:25: Nobody says what WIDE is",
+      "shaders/a.wgsl:25: WIDE is not declared",
     ],
     ["a block without end", "//#if FLAG", "A block has no end"],
     ["an end without block", "//#end", "Nothing is open here"],

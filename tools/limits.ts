@@ -22,7 +22,7 @@ export type Numbers = Readonly<Record<string, number>>;
 
 /** The measured sizes. */
 export interface Sizes {
-  /** Lines of a file. */
+  /** Lines of a file; examples in its comments, which the reference shows, are not counted. */
   readonly lines: Numbers;
   /** Files in a folder, those in its folders not counted. */
   readonly files: Numbers;
@@ -65,7 +65,7 @@ export function measure(ops: ReadonlySet<string>, graph: ModuleGraph): Sizes {
   const texts = files.map((file): [string, string] => [file, read(file)]);
   const folders = Map.groupBy(files, (file) => file.slice(0, Math.max(0, file.lastIndexOf("/"))));
   return {
-    lines: Object.fromEntries(texts.map(([file, text]) => [file, text.split("\n").length - 1])),
+    lines: Object.fromEntries(texts.map(([file, text]) => [file, linesOf(text)])),
     files: Object.fromEntries([...folders].map(([folder, list]) => [folder, list.length])),
     ops: Object.fromEntries(
       texts.filter(([file]) =>
@@ -76,6 +76,13 @@ export function measure(ops: ReadonlySet<string>, graph: ModuleGraph): Sizes {
     reach: reachOf(graph),
     riddles: riddlesOf(texts),
   };
+}
+
+/** An example in a comment, with the empty line above it. */
+const EXAMPLE = /^(?: *\*\n)? *\* @example.*\n *\* ```[^]*?^ *\* ```\n/gm;
+
+function linesOf(text: string): number {
+  return text.replaceAll(EXAMPLE, "").split("\n").length - 1;
 }
 
 function riddlesOf(texts: readonly (readonly [string, string])[]): Numbers {

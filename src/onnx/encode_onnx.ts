@@ -84,6 +84,18 @@ export function encodeOnnx(
 /**
  * Is {@linkcode encodeOnnx} where a device's memory is only read asynchronously, as in pages on a GPU. Rejects as it
  * throws.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { encodeOnnxAsync, loadOnnx } from "@weft/weft/onnx";
+ * const f = tf.function((x: tf.Tensor) => ({ y: tf.relu(x) }), {
+ *   inputSignature: [tf.TensorSpec([null], "float32", "x")],
+ * });
+ * const model = await loadOnnx(await encodeOnnxAsync(f) as Uint8Array);
+ * const { y } = await model.run({ x: [-1, 2] });
+ * console.log(await (y as tf.Tensor).array()); // [0, 2]
+ * ```
  */
 export async function encodeOnnxAsync(
   f: Exportable,

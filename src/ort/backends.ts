@@ -18,6 +18,21 @@ const backends = new Map<string, Registered>(
  * Registers a backend under the name of an execution provider; one of a higher priority replaces one of a lower. Names
  * of negative priority are never chosen by default. Throws `TypeError` for an object that is no backend, `Error` for
  * another backend of equal priority.
+ *
+ * @example
+ * ```ts
+ * import * as ort from "@weft/weft/ort";
+ * const backend: ort.Backend = {
+ *   init: () => Promise.resolve(),
+ *   createInferenceSessionHandler: () => Promise.reject(new Error("no sessions")),
+ * };
+ * ort.registerBackend("acme", backend, -1);
+ * try {
+ *   ort.registerBackend("acme", { ...backend }, -1);
+ * } catch (error) {
+ *   console.log((error as Error).message); // cannot register backend "acme" using priority -1
+ * }
+ * ```
  */
 export function registerBackend(name: string, backend: Backend, priority: number): void {
   if (

@@ -118,7 +118,20 @@ export async function frontOf(worker: Worker, options: WorkerHandlerOptions): Pr
   return front;
 }
 
-/** Answers the requests of a {@linkcode workerHandler} in the worker that it was given. */
+/**
+ * Answers the requests of a {@linkcode workerHandler} in the worker that it was given.
+ *
+ * @example
+ * ```ts ignore
+ * import * as tf from "@weft/weft";
+ * import { answerFrom, createHandler } from "@weft/weft/serve";
+ * const double = tf.function((x: tf.Tensor) => ({ y: tf.mul(x, 2) }), {
+ *   inputSignature: [tf.TensorSpec([null], "float32", "x")],
+ * });
+ * answerFrom(createHandler({ models: { double } }));
+ * console.log("ready");
+ * ```
+ */
 export function answerFrom(handler: Handler): void {
   wantObject(handler, "handler", "answerFrom", "a handler of createHandler()");
   const scope = globalThis as unknown as WorkerScope;

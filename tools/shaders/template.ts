@@ -394,7 +394,7 @@ class Maker {
       const value = values.get(token) ?? values.get(`\0${token}`);
       if (value !== undefined) return value.text;
       if (scopes.some((scope) => scope.has(token))) return token;
-      throw new Error(`Nobody says what ${token} is`);
+      throw new Error(`${token} is not declared`);
     });
   }
 }

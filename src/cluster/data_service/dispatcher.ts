@@ -272,7 +272,7 @@ export class DataServiceDispatcher implements AsyncDisposable {
     const workers = [...this.#workers.keys()], count = workers.length;
     if (isCut(policy) && count === 0) {
       throw new FailedPreconditionError(
-        "Cannot cut a dataset into shards: no worker has joined, so that nobody knows how many",
+        "Cannot cut a dataset into shards: no worker has joined, so their number is unknown",
       );
     }
     const id = this.#state.newId;

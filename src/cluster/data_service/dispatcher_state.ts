@@ -255,9 +255,7 @@ export class DispatcherState {
 
   #found<T>(value: T | undefined, what: string): T {
     if (value !== undefined) return value;
-    throw new NotFoundError(
-      `${what} not found. It may not have been registered, or nobody read it`,
-    );
+    throw new NotFoundError(`${what} not found. It may not have been registered, or was not read`);
   }
 
   #iteration({ id, job: jobId, repetition }: Entry & { is: "iteration" }): () => void {

@@ -121,7 +121,7 @@ async function shard(node: StageNode): Promise<AnyDataset> {
     return (await node.input()).shard(count, await node.number(2));
   }
   if (own !== undefined) return (await node.input()).shard(own.count, own.index);
-  throw new ValueError(`Cannot run "${node.def.name}": nobody said how many shards there are`);
+  throw new ValueError(`Cannot run "${node.def.name}": the number of shards is unknown`);
 }
 
 /** Makes the rule of a source: all elements, or those whose index the dispatcher gives. */

@@ -73,7 +73,7 @@ export class Rendezvous {
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         this.#forget(key, waiter);
-        reject(new AbortedError(`Nobody waits for "${key}" any more`));
+        reject(new AbortedError(`No receiver waits for "${key}" any more`));
       };
       const done = (): void => signal?.removeEventListener("abort", leave);
       const waiter: Waiter = {

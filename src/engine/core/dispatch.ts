@@ -164,7 +164,23 @@ const MOST_PROGRAMS = 1024;
 
 const programs = new Programs();
 
-/** Builds a program; equal sources give the same object. */
+/**
+ * Builds a program; equal sources give the same object.
+ *
+ * @example
+ * ```ts
+ * import { flatId, makeProgram } from "@weft/weft/ops";
+ * const { params } = makeProgram({
+ *   name: "double",
+ *   inputs: ["f32"],
+ *   outputs: ["f32"],
+ *   params: ["n"],
+ *   workgroup: [64, 1, 1],
+ *   body: `let i = ${flatId(64)}; if (i < p.n) { out0[i] = 2 * in0[i]; }`,
+ * });
+ * console.log(params); // ["n"]
+ * ```
+ */
 export function makeProgram(init: ProgramInit): Program {
   wantObject(init, "init", "makeProgram");
   wantList(init.inputs, "init.inputs", "makeProgram", "types");
@@ -217,6 +233,12 @@ export function makeProgram(init: ProgramInit): Program {
 /**
  * Returns the text of the flat invocation index of a 1-D program whose grid may have been folded by {@linkcode
  * gridFor}.
+ *
+ * @example
+ * ```ts
+ * import { flatId } from "@weft/weft/ops";
+ * console.log(flatId(64)); // (wid.x + wid.y * nwg.x) * 64u + lidx
+ * ```
  */
 export function flatId(workgroup: number): string {
   wantNumber(workgroup, "workgroup", "flatId");
@@ -229,6 +251,12 @@ const MANY = 4096;
 /**
  * Returns the workgroup size of a 1-D program: small on a software adapter with few invocations, as starting a
  * workgroup costs.
+ *
+ * @example
+ * ```ts
+ * import { type Profile, workgroupFor } from "@weft/weft/ops";
+ * console.log(workgroupFor(1_000_000, { barriers: true } as Profile)); // 64
+ * ```
  */
 export function workgroupFor(threads: number, profile: Profile): number {
   wantNumber(threads, "threads", "workgroupFor");
@@ -239,6 +267,13 @@ export function workgroupFor(threads: number, profile: Profile): number {
 /**
  * Returns the grid for `threads` invocations of a 1-D program, folded to two axes above the limit. Index with
  * {@linkcode flatId}.
+ *
+ * @example
+ * ```ts
+ * import { gridFor, type Profile } from "@weft/weft/ops";
+ * const profile = { maxGrid: 65_535 } as Profile;
+ * console.log(gridFor(1000, 64, profile)); // [16, 1, 1]
+ * ```
  */
 export function gridFor(
   threads: number,
@@ -256,7 +291,15 @@ export function gridFor(
 
 const scratch = new DataView(new ArrayBuffer(4));
 
-/** Returns the bits of a float as a word: for parameters declared `:f32`. */
+/**
+ * Returns the bits of a float as a word: for parameters declared `:f32`.
+ *
+ * @example
+ * ```ts
+ * import { f32Bits } from "@weft/weft/ops";
+ * console.log(f32Bits(1).toString(16)); // 3f800000
+ * ```
+ */
 export function f32Bits(value: number): number {
   wantNumber(value, "value", "f32Bits");
   scratch.setFloat32(0, value, true);

@@ -96,6 +96,14 @@ function atOnce<T>(value: T | Promise<T>): T {
 /**
  * Decodes a PNG or JPEG to an array `[height, width, channels]`. Throws `InvalidArgumentError` for bytes that are no
  * image.
+ *
+ * @example
+ * ```ts
+ * import { decodeImage, encodePng } from "@weft/weft/image";
+ * import { NdArray } from "@weft/weft";
+ * const png = encodePng(new NdArray("uint8", [1, 2, 1], Uint8Array.of(255, 0)));
+ * console.log(decodeImage(png, { channels: 3 }).shape); // [1, 2, 3]
+ * ```
  */
 export function decodeImage(bytes: Uint8Array, options: DecodeOptions = {}): NdArray {
   if (!(bytes instanceof Uint8Array)) {
@@ -106,12 +114,32 @@ export function decodeImage(bytes: Uint8Array, options: DecodeOptions = {}): NdA
   return atOnce(decodeBytes(bytes, { channels, dtype: "uint8", op: "decodeImage" }));
 }
 
-/** Encodes an image `[height, width, channels]` as a PNG. Throws `InvalidArgumentError` for other arrays. */
+/**
+ * Encodes an image `[height, width, channels]` as a PNG. Throws `InvalidArgumentError` for other arrays.
+ *
+ * @example
+ * ```ts
+ * import { encodePng } from "@weft/weft/image";
+ * import { NdArray } from "@weft/weft";
+ * const png = encodePng(new NdArray("uint8", [1, 2, 1], Uint8Array.of(255, 0)));
+ * console.log(String.fromCharCode(...png.subarray(1, 4))); // PNG
+ * ```
+ */
 export function encodePng(image: NdArray): Uint8Array {
   return atOnce(encodeImage(anArray(image, "encodePng"), "png", 0));
 }
 
-/** Encodes an image `[height, width, 1 or 3]` as a JPEG. Throws `InvalidArgumentError` for other arrays. */
+/**
+ * Encodes an image `[height, width, 1 or 3]` as a JPEG. Throws `InvalidArgumentError` for other arrays.
+ *
+ * @example
+ * ```ts
+ * import { decodeImage, encodeJpeg } from "@weft/weft/image";
+ * import { NdArray } from "@weft/weft";
+ * const jpeg = encodeJpeg(new NdArray("uint8", [1, 1, 3], Uint8Array.of(9, 9, 9)), 90);
+ * console.log(decodeImage(jpeg).shape); // [1, 1, 1]
+ * ```
+ */
 export function encodeJpeg(image: NdArray, quality = 95): Uint8Array {
   wantNumber(quality, "quality", "encodeJpeg");
   return atOnce(encodeImage(anArray(image, "encodeJpeg"), "jpeg", quality));

@@ -119,6 +119,15 @@ export function definePointwise(
 /**
  * Applies an op: eagerly, or as a node of the graph that is being built. Returns its outputs. Throws `TypeError` for inputs that are no
  * tensors, `ValueError` for shapes, dtypes and attributes that do not fit its signature.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { applyOp, definePointwise, scalar as s } from "@weft/weft/ops";
+ * const Cubed = definePointwise("Acme>Cubed", ([x]) => s.mul(x, s.mul(x, x)));
+ * const [y] = applyOp(Cubed, [[1, 2]]);
+ * console.log(y.arraySync()); // [1, 8]
+ * ```
  */
 export function applyOp(
   op: OpDef,

@@ -166,6 +166,15 @@ export class Webcam extends Capture<Tensor> {
  * yields one after the other. They are int32, and float32 where they are resized. Without a video element an unseen one
  * shows them, of the requested size. Rejects with `UnavailableError` outside of a browser's page, `ValueError` where no
  * size is known, and with the browser's error where the user refuses. Follows TensorFlow.js `tf.data.webcam`.
+ *
+ * @example
+ * ```ts ignore
+ * import * as tf from "@weft/weft";
+ * const camera = await tf.data.webcam(undefined, { resizeWidth: 224, resizeHeight: 224 });
+ * const picture = await camera.capture();
+ * console.log(picture.shape); // [224, 224, 3]
+ * camera.stop();
+ * ```
  */
 export async function webcam(video?: VideoLike, options: WebcamOptions = {}): Promise<Webcam> {
   checkWebcam(options);
@@ -276,6 +285,15 @@ export class Microphone extends Capture<Sound> {
  * The sound of a microphone, as spectra and samples: `capture()` records one element, iteration yields one after the
  * other. Rejects with `UnavailableError` outside of a browser's page, `ValueError` for options that do not fit the
  * browser, and with the browser's error where the user refuses. Follows TensorFlow.js `tf.data.microphone`.
+ *
+ * @example
+ * ```ts ignore
+ * import * as tf from "@weft/weft";
+ * const microphone = await tf.data.microphone({ fftSize: 1024, numFramesPerSpectrogram: 20 });
+ * const { spectrogram } = await microphone.capture();
+ * console.log(spectrogram.shape); // [20, 1024, 1]
+ * microphone.stop();
+ * ```
  */
 export async function microphone(options: MicrophoneOptions = {}): Promise<Microphone> {
   checkMicrophone(options);

@@ -186,6 +186,16 @@ export function zip(...args: unknown[]): unknown {
 /**
  * The dataset that `dataset.save(path)` wrote. Rejects with `NotFoundError` where there is no file, `DataLossError` where it holds no dataset; an
  * iteration rejects with `DataLossError` where it is cut off. Follows TensorFlow `tf.data.Dataset.load`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const folder = await Deno.makeTempDir(), path = `${folder}/numbers`;
+ * await tf.data.range(3).save(path);
+ * const loaded = await tf.data.load<tf.Tensor>(path);
+ * console.log(await Array.fromAsync(loaded.asNumpyIterator(), (x) => Number(x.item()))); // [0, 1, 2]
+ * await Deno.remove(folder, { recursive: true });
+ * ```
  */
 export async function load<E = TensorNest>(
   path: string,

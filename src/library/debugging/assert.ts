@@ -168,7 +168,19 @@ export function assertEqual(
   return compared([x, y], "==", equal, options);
 }
 
-/** Fails where elements of `x` and `y` are equal. See {@linkcode assertEqual}. */
+/**
+ * Fails where elements of `x` and `y` are equal. See {@linkcode assertEqual}.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * try {
+ *   tf.debugging.assertNoneEqual([1, 2], 2);
+ * } catch (error) {
+ *   console.log((error as Error).message); // …x != y did not hold…
+ * }
+ * ```
+ */
 export function assertNoneEqual(
   x: TensorLike,
   y: TensorLike,
@@ -177,7 +189,19 @@ export function assertNoneEqual(
   return compared([x, y], "!=", notEqual, options);
 }
 
-/** Fails unless `x < y`. See {@linkcode assertEqual}. */
+/**
+ * Fails unless `x < y`. See {@linkcode assertEqual}.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * try {
+ *   tf.debugging.assertLess([1, 2], 2);
+ * } catch (error) {
+ *   console.log((error as Error).message); // …x < y did not hold…
+ * }
+ * ```
+ */
 export function assertLess(
   x: TensorLike,
   y: TensorLike,
@@ -186,7 +210,19 @@ export function assertLess(
   return compared([x, y], "<", less, options);
 }
 
-/** Fails unless `x <= y`. See {@linkcode assertEqual}. */
+/**
+ * Fails unless `x <= y`. See {@linkcode assertEqual}.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * try {
+ *   tf.debugging.assertLessEqual([1, 3], 2);
+ * } catch (error) {
+ *   console.log((error as Error).message); // …x <= y did not hold…
+ * }
+ * ```
+ */
 export function assertLessEqual(
   x: TensorLike,
   y: TensorLike,
@@ -195,7 +231,19 @@ export function assertLessEqual(
   return compared([x, y], "<=", lessEqual, options);
 }
 
-/** Fails unless `x > y`. See {@linkcode assertEqual}. */
+/**
+ * Fails unless `x > y`. See {@linkcode assertEqual}.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * try {
+ *   tf.debugging.assertGreater([3, 2], 2);
+ * } catch (error) {
+ *   console.log((error as Error).message); // …x > y did not hold…
+ * }
+ * ```
+ */
 export function assertGreater(
   x: TensorLike,
   y: TensorLike,
@@ -204,7 +252,19 @@ export function assertGreater(
   return compared([x, y], ">", greater, options);
 }
 
-/** Fails unless `x >= y`. See {@linkcode assertEqual}. */
+/**
+ * Fails unless `x >= y`. See {@linkcode assertEqual}.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * try {
+ *   tf.debugging.assertGreaterEqual([3, 1], 2);
+ * } catch (error) {
+ *   console.log((error as Error).message); // …x >= y did not hold…
+ * }
+ * ```
+ */
 export function assertGreaterEqual(
   x: TensorLike,
   y: TensorLike,
@@ -228,17 +288,53 @@ function againstZero(
   });
 }
 
-/** Fails unless all elements are above zero. See {@linkcode assertEqual}. */
+/**
+ * Fails unless all elements are above zero. See {@linkcode assertEqual}.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * try {
+ *   tf.debugging.assertPositive([1, 0]);
+ * } catch (error) {
+ *   console.log((error as Error).message); // …x > 0 did not hold…
+ * }
+ * ```
+ */
 export function assertPositive(x: TensorLike, options: AssertOptions = {}): Operation | undefined {
   return againstZero(x, ">", greater, options);
 }
 
-/** Fails unless all elements are below zero. See {@linkcode assertEqual}. */
+/**
+ * Fails unless all elements are below zero. See {@linkcode assertEqual}.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * try {
+ *   tf.debugging.assertNegative([-1, 0]);
+ * } catch (error) {
+ *   console.log((error as Error).message); // …x < 0 did not hold…
+ * }
+ * ```
+ */
 export function assertNegative(x: TensorLike, options: AssertOptions = {}): Operation | undefined {
   return againstZero(x, "<", less, options);
 }
 
-/** Fails where an element is below zero. See {@linkcode assertEqual}. */
+/**
+ * Fails where an element is below zero. See {@linkcode assertEqual}.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * try {
+ *   tf.debugging.assertNonNegative([1, -1]);
+ * } catch (error) {
+ *   console.log((error as Error).message); // …x >= 0 did not hold…
+ * }
+ * ```
+ */
 export function assertNonNegative(
   x: TensorLike,
   options: AssertOptions = {},
@@ -246,7 +342,19 @@ export function assertNonNegative(
   return againstZero(x, ">=", greaterEqual, options);
 }
 
-/** Fails where an element is above zero. See {@linkcode assertEqual}. */
+/**
+ * Fails where an element is above zero. See {@linkcode assertEqual}.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * try {
+ *   tf.debugging.assertNonPositive([-1, 1]);
+ * } catch (error) {
+ *   console.log((error as Error).message); // …x <= 0 did not hold…
+ * }
+ * ```
+ */
 export function assertNonPositive(
   x: TensorLike,
   options: AssertOptions = {},
@@ -254,7 +362,20 @@ export function assertNonPositive(
   return againstZero(x, "<=", lessEqual, options);
 }
 
-/** Fails unless `|x - y| <= atol + rtol * |y|`. See {@linkcode assertEqual}. TensorFlow `tf.debugging.assert_near`. */
+/**
+ * Fails unless `|x - y| <= atol + rtol * |y|`. See {@linkcode assertEqual}. TensorFlow `tf.debugging.assert_near`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * tf.debugging.assertNear([1, 2], [1, 2.0000001]);
+ * try {
+ *   tf.debugging.assertNear([1], [1.1], { atol: 0.01 });
+ * } catch (error) {
+ *   console.log((error as Error).name); // InvalidArgumentError
+ * }
+ * ```
+ */
 export function assertNear(
   x: TensorLike,
   y: TensorLike,

@@ -47,7 +47,19 @@ export function assertType(x: TensorLike, dtype: DType, options: AssertOptions =
   );
 }
 
-/** Fails unless `x` has an integer dtype. Throws `TypeError`. TensorFlow `tf.debugging.assert_integer`. */
+/**
+ * Fails unless `x` has an integer dtype. Throws `TypeError`. TensorFlow `tf.debugging.assert_integer`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * try {
+ *   tf.debugging.assertInteger([0.5]);
+ * } catch (error) {
+ *   console.log((error as Error).message); // …to be integer type. Found: tensor of dtype float32
+ * }
+ * ```
+ */
 export function assertInteger(x: TensorLike, options: AssertOptions = {}): void {
   checkOptions(options);
   const t = tensorOf(x, "assertInteger"), { kind } = DTYPES[t.dtype];
@@ -60,6 +72,12 @@ export function assertInteger(x: TensorLike, options: AssertOptions = {}): void 
 /**
  * Fails unless all have the same floating dtype, which it returns. Throws `ValueError`. TensorFlow
  * `tf.debugging.assert_same_float_dtype`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.debugging.assertSameFloatDtype([tf.ones([2]), tf.zeros([3])])); // float32
+ * ```
  */
 export function assertSameFloatDtype(tensors: readonly TensorLike[], dtype?: DType): DType {
   wantList(tensors, "tensors", "assertSameFloatDtype", "tensors");
@@ -113,6 +131,16 @@ function rankClaim(
 /**
  * Fails unless `x` has this rank: at once where that is known, else at each run. TensorFlow `tf.debugging.assert_rank`.
  * Throws `ValueError`, at run time `InvalidArgumentError`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * try {
+ *   tf.debugging.assertRank([1, 2], 2);
+ * } catch (error) {
+ *   console.log((error as Error).message); // …must have rank 2. Received rank 1, shape…
+ * }
+ * ```
  */
 export function assertRank(
   x: TensorLike,
@@ -123,7 +151,19 @@ export function assertRank(
   return assertRankIn(x, [rank], options);
 }
 
-/** Fails unless `x` has at least this rank. See {@linkcode assertRank}. */
+/**
+ * Fails unless `x` has at least this rank. See {@linkcode assertRank}.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * try {
+ *   tf.debugging.assertRankAtLeast([1, 2], 2);
+ * } catch (error) {
+ *   console.log((error as Error).message); // …must have rank at least 2. Received rank 1, shape…
+ * }
+ * ```
+ */
 export function assertRankAtLeast(
   x: TensorLike,
   rank: number,
@@ -137,7 +177,19 @@ export function assertRankAtLeast(
   });
 }
 
-/** Fails unless `x` has one of these ranks. See {@linkcode assertRank}. */
+/**
+ * Fails unless `x` has one of these ranks. See {@linkcode assertRank}.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * try {
+ *   tf.debugging.assertRankIn([1, 2], [2, 3]);
+ * } catch (error) {
+ *   console.log((error as Error).name); // ValueError
+ * }
+ * ```
+ */
 export function assertRankIn(
   x: TensorLike,
   ranks: readonly number[],
@@ -152,7 +204,19 @@ export function assertRankIn(
   });
 }
 
-/** Fails unless `x` is a scalar. Throws `ValueError`. TensorFlow `tf.debugging.assert_scalar`. */
+/**
+ * Fails unless `x` is a scalar. Throws `ValueError`. TensorFlow `tf.debugging.assert_scalar`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * try {
+ *   tf.debugging.assertScalar([1, 2]);
+ * } catch (error) {
+ *   console.log((error as Error).name); // ValueError
+ * }
+ * ```
+ */
 export function assertScalar(x: TensorLike, options: AssertOptions = {}): Operation | undefined {
   return assertRank(x, 0, options);
 }

@@ -153,7 +153,15 @@ export function checkNumerics(x: TensorLike, message: string): Tensor {
   return apply1(CheckNumerics, [input instanceof NdArray ? asTensor(input) : input], { message });
 }
 
-/** TensorFlow's older name of {@linkcode checkNumerics}. */
+/**
+ * TensorFlow's older name of {@linkcode checkNumerics}.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.debugging.assertAllFinite([1, 2], "the loss").arraySync()); // [1, 2]
+ * ```
+ */
 export function assertAllFinite(x: TensorLike, message: string): Tensor {
   return checkNumerics(x, message);
 }
@@ -185,7 +193,17 @@ export function enableCheckNumerics(): void {
   setOutputWatch(watchOutputs);
 }
 
-/** Ends the checks of {@linkcode enableCheckNumerics}. */
+/**
+ * Ends the checks of {@linkcode enableCheckNumerics}.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * tf.debugging.enableCheckNumerics();
+ * tf.debugging.disableCheckNumerics();
+ * console.log(tf.log(-1).item()); // NaN
+ * ```
+ */
 export function disableCheckNumerics(): void {
   if (before === null) return;
   pipelineOptions.passes = before;

@@ -35,6 +35,12 @@ export function disableTracebackFiltering(): void {
 /**
  * True while stacks of errors omit the library's frames. Follows TensorFlow
  * `tf.debugging.is_traceback_filtering_enabled`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.debugging.isTracebackFilteringEnabled()); // true
+ * ```
  */
 export function isTracebackFilteringEnabled(): boolean {
   return filtering.isOn;

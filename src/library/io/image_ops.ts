@@ -223,12 +223,29 @@ export function decodePng(contents: Contents, options: DecodeImageOptions = {}):
 /**
  * Decodes an image of any known format to a tensor of shape `[height, width, channels]`: PNG, JPEG, formats of
  * {@linkcode registerImageCodec}, and those of the browser. As {@linkcode decodeJpeg} otherwise.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const png = tf.io.encodePng(tf.cast([[[255], [0]]], "uint8"));
+ * console.log(tf.io.decodeImage(png).arraySync()); // [[[255], [0]]]
+ * ```
  */
 export function decodeImage(contents: Contents, options: DecodeImageOptions = {}): Tensor {
   return decoded(DecodeImage, contents, options, "decodeImage");
 }
 
-/** Is {@linkcode decodeImage} for eager code where the platform decodes, which must be awaited. */
+/**
+ * Is {@linkcode decodeImage} for eager code where the platform decodes, which must be awaited.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const png = tf.io.encodePng(tf.cast([[[255], [0]]], "uint8"));
+ * const image = await tf.io.decodeImageAsync(png);
+ * console.log(image.arraySync()); // [[[255], [0]]]
+ * ```
+ */
 export async function decodeImageAsync(
   contents: Contents,
   options: DecodeImageOptions = {},
@@ -247,6 +264,14 @@ export async function decodeImageAsync(
  * awaited: in graphs and `tf.data`, or by {@linkcode decodeImageAsync}. Elsewhere `import "@weft/weft/image"` registers
  * libjpeg-turbo, whose bytes are those of TensorFlow's `dct_method="INTEGER_ACCURATE"`. Throws `InvalidArgumentError`
  * for bytes that are no image, `UnimplementedError` without a decoder. TensorFlow op `DecodeJpeg`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import "@weft/weft/image";
+ * const jpeg = tf.io.encodeJpeg(tf.cast(tf.fill([8, 8, 3], 100), "uint8"));
+ * console.log(tf.io.decodeJpeg(jpeg, { channels: 1 }).shape); // [8, 8, 1]
+ * ```
  */
 export function decodeJpeg(contents: Contents, options: DecodeJpegOptions = {}): Tensor {
   checkJpeg(options);
@@ -257,6 +282,13 @@ export function decodeJpeg(contents: Contents, options: DecodeJpegOptions = {}):
 /**
  * Encodes an image of shape `[height, width, channels]`, `uint8` or `uint16`, as a PNG. Throws `InvalidArgumentError`
  * for other tensors. TensorFlow op `EncodePng`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const png = tf.io.encodePng(tf.cast([[[255], [0]]], "uint8"));
+ * console.log(tf.io.decodePng(png).arraySync()); // [[[255], [0]]]
+ * ```
  */
 export function encodePng(image: TensorLike): Tensor {
   const dtype = image instanceof NdArray ? image.dtype : "uint8";
@@ -274,6 +306,14 @@ const checkEncodeJpeg = optionCheck<EncodeJpegOptions>("encodeJpeg", { quality: 
 /**
  * Encodes a `uint8` image of shape `[height, width, 1 or 3]` as a JPEG, by the browser or by the codec of
  * `import "@weft/weft/image"`. Throws as {@linkcode decodeJpeg} does. TensorFlow op `EncodeJpeg`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import "@weft/weft/image";
+ * const jpeg = tf.io.encodeJpeg(tf.cast(tf.fill([8, 8, 3], 100), "uint8"), { quality: 90 });
+ * console.log(tf.io.decodeJpeg(jpeg).shape); // [8, 8, 1]
+ * ```
  */
 export function encodeJpeg(image: TensorLike, options: EncodeJpegOptions = {}): Tensor {
   checkEncodeJpeg(options);
@@ -305,6 +345,13 @@ const checkWav = optionCheck<DecodeWavOptions>("decodeWav", {
 /**
  * Decodes a WAV of 16 bits a sample. Throws `InvalidArgumentError` for other bytes. TensorFlow op `DecodeWav`,
  * `tf.audio.decode_wav`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const { audio, sampleRate } = tf.io.decodeWav(tf.io.encodeWav([[0], [0.5]], 8000));
+ * console.log(audio.arraySync(), sampleRate.item()); // [[0], [0.5]] 8000
+ * ```
  */
 export function decodeWav(contents: Contents, options: DecodeWavOptions = {}): Wav {
   checkWav(options);

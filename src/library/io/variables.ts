@@ -177,6 +177,16 @@ async function withTensors<T>(
  * Assigns the values of a safetensors or npz file to variables of the same names, and restores the state of optimizers.
  * Rejects with `NotFoundError` for names that only one side has (unless `strict` is false), `InvalidArgumentError` for
  * another shape or dtype, `DataLossError` for a damaged file. Nothing is assigned where anything does not fit.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * using w = tf.variable([1, 2]);
+ * const bytes = await tf.io.serializeVariables({ w });
+ * w.assign([0, 0]);
+ * await tf.io.restoreVariables({ w }, bytes);
+ * console.log(w.arraySync()); // [1, 2]
+ * ```
  */
 export async function restoreVariables(
   variables: Variables,
@@ -341,6 +351,17 @@ export async function saveVariables(path: string | URL, variables: SavedValues):
  * {@linkcode restoreVariables}. Tensors of a safetensors file are read one after the other, so that one at a time lies in memory
  * besides; of a server that gives ranges, only they are downloaded. Rejects with `NotFoundError` where there is no such file; a
  * disk or server that fails amid the tensors leaves those assigned that were read.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const path = await Deno.makeTempFile({ suffix: ".npz" });
+ * using w = tf.variable([1, 2]), other = tf.variable([0, 0]);
+ * await tf.io.saveVariables(path, { w });
+ * await tf.io.loadVariables(path, { w: other });
+ * console.log(other.arraySync()); // [1, 2]
+ * await Deno.remove(path);
+ * ```
  */
 export async function loadVariables(
   path: string | URL,

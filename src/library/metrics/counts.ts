@@ -85,7 +85,17 @@ export function precision(options: ThresholdOptions = {}): LabelMetric {
   return ratioMetric("precision", options, "predictions");
 }
 
-/** Part of true labels whose prediction is above a threshold. Follows Keras's `Recall`. */
+/**
+ * Part of true labels whose prediction is above a threshold. Follows Keras's `Recall`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * using metric = tf.metrics.recall();
+ * metric.updateState([1, 1, 0, 0], [0.9, 0.2, 0.8, 0.1]);
+ * console.log(metric.result().item()); // 0.5
+ * ```
+ */
 export function recall(options: ThresholdOptions = {}): LabelMetric {
   return ratioMetric("recall", options, "labels");
 }
@@ -278,7 +288,17 @@ export function confusionMatrix(numClasses: number): LabelMetric {
   return confusion("confusionMatrix", numClasses, (matrix) => add(matrix, 0));
 }
 
-/** Mean over classes of what labels and predictions share, over what either has. Follows Keras's `MeanIoU`. */
+/**
+ * Mean over classes of what labels and predictions share, over what either has. Follows Keras's `MeanIoU`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * using metric = tf.metrics.meanIoU(2);
+ * metric.updateState([0, 0, 1, 1], [0, 1, 1, 1]);
+ * console.log(metric.result().item().toFixed(4)); // 0.5833
+ * ```
+ */
 export function meanIoU(numClasses: number): LabelMetric {
   return confusion("meanIoU", numClasses, (matrix) => {
     const shared = diagPart(matrix), either = sub(add(sum(matrix, 0), sum(matrix, 1)), shared);

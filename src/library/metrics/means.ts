@@ -98,7 +98,18 @@ export function mean(): ValueMetric {
   return new ValueMetric("mean", meanRule(), weighted);
 }
 
-/** Sum of values. Follows Keras's `Sum`. */
+/**
+ * Sum of values. Follows Keras's `Sum`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * using sum = tf.metrics.sum();
+ * sum.updateState([1, 2]);
+ * sum.updateState(3);
+ * console.log(sum.result().item()); // 6
+ * ```
+ */
 export function sum(): ValueMetric {
   return new ValueMetric(
     "sum",
@@ -122,7 +133,17 @@ export function accuracy(): LabelMetric {
   return meanOfSame("accuracy", (y, p) => overLast(cast(equal(y, p), "float32")));
 }
 
-/** Part of predictions on the label's side of a threshold. Follows Keras's `BinaryAccuracy`. */
+/**
+ * Part of predictions on the label's side of a threshold. Follows Keras's `BinaryAccuracy`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * using metric = tf.metrics.binaryAccuracy();
+ * metric.updateState([1, 0, 1, 0], [0.9, 0.2, 0.4, 0.1]);
+ * console.log(metric.result().item()); // 0.75
+ * ```
+ */
 export function binaryAccuracy(threshold = 0.5): LabelMetric {
   wantNumber(threshold, "threshold", "binaryAccuracy");
   return meanOfSame(
@@ -131,7 +152,17 @@ export function binaryAccuracy(threshold = 0.5): LabelMetric {
   );
 }
 
-/** Part of samples whose greatest prediction is that of the greatest label. Follows Keras's `CategoricalAccuracy`. */
+/**
+ * Part of samples whose greatest prediction is that of the greatest label. Follows Keras's `CategoricalAccuracy`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * using metric = tf.metrics.categoricalAccuracy();
+ * metric.updateState([[0, 1], [1, 0]], [[0.2, 0.8], [0.4, 0.6]]);
+ * console.log(metric.result().item()); // 0.5
+ * ```
+ */
 export function categoricalAccuracy(): LabelMetric {
   return meanOfSame(
     "categoricalAccuracy",
@@ -153,7 +184,17 @@ function classesOf(name: string, y: Tensor, p: Tensor): Tensor {
   return labels;
 }
 
-/** Part of samples whose greatest prediction is that of the label, a number of a class. Follows Keras's `SparseCategoricalAccuracy`. */
+/**
+ * Part of samples whose greatest prediction is that of the label, a number of a class. Follows Keras's `SparseCategoricalAccuracy`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * using metric = tf.metrics.sparseCategoricalAccuracy();
+ * metric.updateState([1, 0], [[0.2, 0.8], [0.4, 0.6]]);
+ * console.log(metric.result().item()); // 0.5
+ * ```
+ */
 export function sparseCategoricalAccuracy(): LabelMetric {
   return meanMetric(
     "sparseCategoricalAccuracy",
@@ -185,7 +226,17 @@ function depthOf(p: Tensor, name: string): number {
   throw new ValueError(`Cannot update metric '${name}': the number of classes must be known`);
 }
 
-/** Part of samples whose label is among the `k` greatest predictions. Follows Keras's `TopKCategoricalAccuracy`. */
+/**
+ * Part of samples whose label is among the `k` greatest predictions. Follows Keras's `TopKCategoricalAccuracy`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * using metric = tf.metrics.topKCategoricalAccuracy(2);
+ * metric.updateState([[1, 0, 0], [0, 0, 1]], [[0.3, 0.2, 0.5], [0.4, 0.5, 0.1]]);
+ * console.log(metric.result().item()); // 0.5
+ * ```
+ */
 export function topKCategoricalAccuracy(k = 5): LabelMetric {
   checkCount(k, "topKCategoricalAccuracy");
   const name = "topKCategoricalAccuracy";
@@ -195,7 +246,17 @@ export function topKCategoricalAccuracy(k = 5): LabelMetric {
   );
 }
 
-/** Part of samples whose label, a number of a class, is among the `k` greatest predictions. Follows Keras's `SparseTopKCategoricalAccuracy`. */
+/**
+ * Part of samples whose label, a number of a class, is among the `k` greatest predictions. Follows Keras's `SparseTopKCategoricalAccuracy`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * using metric = tf.metrics.sparseTopKCategoricalAccuracy(2);
+ * metric.updateState([0, 2], [[0.3, 0.2, 0.5], [0.4, 0.5, 0.1]]);
+ * console.log(metric.result().item()); // 0.5
+ * ```
+ */
 export function sparseTopKCategoricalAccuracy(k = 5): LabelMetric {
   checkCount(k, "sparseTopKCategoricalAccuracy");
   const name = "sparseTopKCategoricalAccuracy";
@@ -205,22 +266,62 @@ export function sparseTopKCategoricalAccuracy(k = 5): LabelMetric {
   );
 }
 
-/** Mean of squared distances. Follows Keras's `MeanSquaredError`. */
+/**
+ * Mean of squared distances. Follows Keras's `MeanSquaredError`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * using metric = tf.metrics.meanSquaredError();
+ * metric.updateState([1, 2], [1, 4]);
+ * console.log(metric.result().item()); // 2
+ * ```
+ */
 export function meanSquaredError(): LabelMetric {
   return meanOfSame("meanSquaredError", (y, p) => overLast(square(sub(p, y))));
 }
 
-/** Root of the mean of squared distances. Follows Keras's `RootMeanSquaredError`. */
+/**
+ * Root of the mean of squared distances. Follows Keras's `RootMeanSquaredError`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * using metric = tf.metrics.rootMeanSquaredError();
+ * metric.updateState([0, 0], [2, 2]);
+ * console.log(metric.result().item()); // 2
+ * ```
+ */
 export function rootMeanSquaredError(): LabelMetric {
   return meanOfSame("rootMeanSquaredError", (y, p) => overLast(square(sub(p, y))), sqrt);
 }
 
-/** Mean of distances. Follows Keras's `MeanAbsoluteError`. */
+/**
+ * Mean of distances. Follows Keras's `MeanAbsoluteError`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * using metric = tf.metrics.meanAbsoluteError();
+ * metric.updateState([1, 2], [1, 4]);
+ * console.log(metric.result().item()); // 1
+ * ```
+ */
 export function meanAbsoluteError(): LabelMetric {
   return meanOfSame("meanAbsoluteError", (y, p) => overLast(abs(sub(p, y))));
 }
 
-/** Mean of distances in parts of 100 of the labels. Follows Keras's `MeanAbsolutePercentageError`. */
+/**
+ * Mean of distances in parts of 100 of the labels. Follows Keras's `MeanAbsolutePercentageError`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * using metric = tf.metrics.meanAbsolutePercentageError();
+ * metric.updateState([2, 4], [1, 4]);
+ * console.log(metric.result().item()); // 25
+ * ```
+ */
 export function meanAbsolutePercentageError(): LabelMetric {
   return meanOfSame(
     "meanAbsolutePercentageError",
@@ -228,7 +329,17 @@ export function meanAbsolutePercentageError(): LabelMetric {
   );
 }
 
-/** Mean cosine between labels and predictions along the last axis. Follows Keras's `CosineSimilarity`. */
+/**
+ * Mean cosine between labels and predictions along the last axis. Follows Keras's `CosineSimilarity`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * using metric = tf.metrics.cosineSimilarity();
+ * metric.updateState([[1, 0], [0, 1]], [[2, 0], [3, 0]]);
+ * console.log(metric.result().item()); // 0.5
+ * ```
+ */
 export function cosineSimilarity(): LabelMetric {
   const unit = (x: Tensor): Tensor =>
     mul(x, divNoNan(1, sqrt(maximum(sumOf(square(x), -1, true), EPSILON ** 2))));
@@ -263,7 +374,17 @@ function logitsOption(fn: string, options: CrossentropyOptions, otherwise = fals
   return options.fromLogits ?? otherwise;
 }
 
-/** Mean cross entropy of probabilities and labels of 0 or 1. Follows Keras's `BinaryCrossentropy`. */
+/**
+ * Mean cross entropy of probabilities and labels of 0 or 1. Follows Keras's `BinaryCrossentropy`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * using metric = tf.metrics.binaryCrossentropy();
+ * metric.updateState([1, 0], [0.5, 0.5]);
+ * console.log(metric.result().item().toFixed(4)); // 0.6931
+ * ```
+ */
 export function binaryCrossentropy(options: SmoothedCrossentropyOptions = {}): LabelMetric {
   const [fromLogits, part] = smoothedOptions("binaryCrossentropy", options);
   return meanOfSame("binaryCrossentropy", (labels, p) => {
@@ -283,7 +404,17 @@ function logOf(p: Tensor, fromLogits: boolean): Tensor {
   return log(clipByValue(divNoNan(p, sumOf(p, -1, true)), EPSILON, 1 - EPSILON));
 }
 
-/** Mean cross entropy of probabilities of classes and labels of one-hot vectors. Follows Keras's `CategoricalCrossentropy`. */
+/**
+ * Mean cross entropy of probabilities of classes and labels of one-hot vectors. Follows Keras's `CategoricalCrossentropy`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * using metric = tf.metrics.categoricalCrossentropy({ fromLogits: true });
+ * metric.updateState([[0, 1]], [[1, 1]]);
+ * console.log(metric.result().item().toFixed(4)); // 0.6931
+ * ```
+ */
 export function categoricalCrossentropy(options: SmoothedCrossentropyOptions = {}): LabelMetric {
   const name = "categoricalCrossentropy", [fromLogits, part] = smoothedOptions(name, options);
   return meanOfSame(name, (labels, p) => {
@@ -303,7 +434,17 @@ function sparseEntropy(
   }, finish);
 }
 
-/** Mean cross entropy of probabilities of classes and labels that are their numbers. Follows Keras's `SparseCategoricalCrossentropy`. */
+/**
+ * Mean cross entropy of probabilities of classes and labels that are their numbers. Follows Keras's `SparseCategoricalCrossentropy`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * using metric = tf.metrics.sparseCategoricalCrossentropy();
+ * metric.updateState([1], [[0.5, 0.5]]);
+ * console.log(metric.result().item().toFixed(4)); // 0.6931
+ * ```
+ */
 export function sparseCategoricalCrossentropy(options: CrossentropyOptions = {}): LabelMetric {
   const name = "sparseCategoricalCrossentropy";
   return sparseEntropy(name, logitsOption(name, options));

@@ -85,7 +85,15 @@ const ALWAYS: readonly string[] = [
   "memory is flat",
 ];
 
-/** Names of all defined ops, in order of definition. */
+/**
+ * Names of all defined ops, in order of definition.
+ *
+ * @example
+ * ```ts
+ * import { registeredOpNames } from "@weft/weft/testing";
+ * console.log(registeredOpNames().includes("MatMul")); // true
+ * ```
+ */
 export function registeredOpNames(): string[] {
   return registeredOps().map((def) => def.name);
 }

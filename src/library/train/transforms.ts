@@ -91,7 +91,19 @@ export function scaleByLearningRate(rate: Rate): Transformation {
   };
 }
 
-/** Multiplies updates by a function of the number of steps taken before. */
+/**
+ * Multiplies updates by a function of the number of steps taken before.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const { scale, scaleBySchedule } = tf.train.transforms;
+ * using w = tf.variable(1);
+ * using optimizer = tf.train.chain(scaleBySchedule((step: tf.Tensor) => tf.pow(0.5, step)), scale(-1));
+ * for (let i = 0; i < 2; i++) optimizer.minimize(() => tf.mul(w, 1));
+ * console.log(w.item()); // -0.5
+ * ```
+ */
 export function scaleBySchedule(schedule: Schedule | ((step: Tensor) => Tensor)): Transformation {
   wantFunction(schedule, "schedule", "scaleBySchedule");
   const scalars: Stage["scalars"] = ({ step, a }) => [
@@ -100,13 +112,37 @@ export function scaleBySchedule(schedule: Schedule | ((step: Tensor) => Tensor))
   return one("scaleBySchedule", [schedule], partStage("schedule", {}, { ...LEAVES, scalars }));
 }
 
-/** Clips each element of updates to `±limit`. Throws `ValueError` unless it is above 0. */
+/**
+ * Clips each element of updates to `±limit`. Throws `ValueError` unless it is above 0.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const { clip, scale } = tf.train.transforms;
+ * using w = tf.variable([1, 1]);
+ * using optimizer = tf.train.chain(clip(0.5), scale(-1));
+ * optimizer.minimize(() => tf.sum(tf.mul(w, [3, 0.25])));
+ * console.log(w.arraySync()); // [0.5, 0.75]
+ * ```
+ */
 export function clip(limit: number): Transformation {
   positive(limit, "limit", "clip");
   return one("clip", [limit], partStage("clip", { limit }, LEAVES));
 }
 
-/** Scales the update of each variable down where its Euclidean norm exceeds `norm`, as Keras's `clipnorm`. Throws `ValueError` unless it is above 0. */
+/**
+ * Scales the update of each variable down where its Euclidean norm exceeds `norm`, as Keras's `clipnorm`. Throws `ValueError` unless it is above 0.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const { clipByNorm, scale } = tf.train.transforms;
+ * using w = tf.variable([0, 0]);
+ * using optimizer = tf.train.chain(clipByNorm(2.5), scale(-1));
+ * optimizer.minimize(() => tf.sum(tf.mul(w, [3, 4])));
+ * console.log(w.arraySync()); // [-1.5, -2]
+ * ```
+ */
 export function clipByNorm(norm: number): Transformation {
   positive(norm, "norm", "clipByNorm");
   return one("clipByNorm", [norm], each((update) => clipOne(update, norm)));
@@ -142,7 +178,19 @@ export function clipByGlobalNorm(norm: number): Transformation {
   });
 }
 
-/** Subtracts the mean of all elements but those along the last axis, of variables of rank 2 and more. */
+/**
+ * Subtracts the mean of all elements but those along the last axis, of variables of rank 2 and more.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const { centralize, scale } = tf.train.transforms;
+ * using w = tf.variable([[0], [0]]);
+ * using optimizer = tf.train.chain(centralize(), scale(-1));
+ * optimizer.minimize(() => tf.sum(tf.mul(w, [[1], [3]])));
+ * console.log(w.arraySync()); // [[1], [-1]]
+ * ```
+ */
 export function centralize(): Transformation {
   return one(
     "centralize",
@@ -155,13 +203,37 @@ export function centralize(): Transformation {
   );
 }
 
-/** Adds `weight` times the variable: decay apart from the gradient where it stands after the scaling of a chain, L2 before it. */
+/**
+ * Adds `weight` times the variable: decay apart from the gradient where it stands after the scaling of a chain, L2 before it.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const { addDecayedWeights, scale } = tf.train.transforms;
+ * using w = tf.variable(2);
+ * using optimizer = tf.train.chain(addDecayedWeights(0.25), scale(-1));
+ * optimizer.minimize(() => tf.mul(w, 0));
+ * console.log(w.item()); // 1.5
+ * ```
+ */
 export function addDecayedWeights(weight: number): Transformation {
   wantNumber(weight, "weight", "addDecayedWeights");
   return one("addDecayedWeights", [weight], partStage("decay", { weight }));
 }
 
-/** Keeps `trace = decay · trace + update` as the update, or with `nesterov` the update plus `decay` times it: momentum. */
+/**
+ * Keeps `trace = decay · trace + update` as the update, or with `nesterov` the update plus `decay` times it: momentum.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const { scale, trace } = tf.train.transforms;
+ * using w = tf.variable(0);
+ * using optimizer = tf.train.chain(trace(0.5), scale(-1));
+ * for (let i = 0; i < 2; i++) optimizer.minimize(() => tf.mul(w, 1));
+ * console.log(w.item()); // -2.5
+ * ```
+ */
 export function trace(decay: number, nesterov = false): Transformation {
   wantNumber(decay, "decay", "trace");
   return one(
@@ -187,7 +259,19 @@ const checkAdam = optionCheck<MomentOptions>("scaleByAdam", {
   epsilon: true,
 });
 
-/** Adam's scaling: the mean of updates over the root of that of their squares, both corrected for their start. Default decays 0.9 and 0.999, epsilon 1e-8. */
+/**
+ * Adam's scaling: the mean of updates over the root of that of their squares, both corrected for their start. Default decays 0.9 and 0.999, epsilon 1e-8.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const { scale, scaleByAdam } = tf.train.transforms;
+ * using w = tf.variable(1);
+ * using optimizer = tf.train.chain(scaleByAdam(), scale(-0.5));
+ * optimizer.minimize(() => tf.mul(w, 7));
+ * console.log(w.item().toFixed(3)); // 0.500
+ * ```
+ */
 export function scaleByAdam(options: MomentOptions = {}): Transformation {
   checkAdam(options);
   const { beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8 } = options;
@@ -206,7 +290,19 @@ export function adamStage(options: Required<MomentOptions>): PartStage {
   });
 }
 
-/** Lion's scaling: the sign of a mean of the update and what was kept of those before. Default decays 0.9 and 0.99. */
+/**
+ * Lion's scaling: the sign of a mean of the update and what was kept of those before. Default decays 0.9 and 0.99.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const { scale, scaleByLion } = tf.train.transforms;
+ * using w = tf.variable(1);
+ * using optimizer = tf.train.chain(scaleByLion(), scale(-0.5));
+ * optimizer.minimize(() => tf.mul(w, 7));
+ * console.log(w.item()); // 0.5
+ * ```
+ */
 export function scaleByLion(beta1 = 0.9, beta2 = 0.99): Transformation {
   wantNumber(beta1, "beta1", "scaleByLion");
   wantNumber(beta2, "beta2", "scaleByLion");
@@ -217,7 +313,19 @@ export function scaleByLion(beta1 = 0.9, beta2 = 0.99): Transformation {
   );
 }
 
-/** Divides by the root of the running mean of squares. */
+/**
+ * Divides by the root of the running mean of squares.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const { scale, scaleByRms } = tf.train.transforms;
+ * using w = tf.variable(1);
+ * using optimizer = tf.train.chain(scaleByRms(0.75), scale(-0.25));
+ * optimizer.minimize(() => tf.mul(w, 7));
+ * console.log(w.item().toFixed(3)); // 0.500
+ * ```
+ */
 export function scaleByRms(decay = 0.9, epsilon = 1e-8): Transformation {
   wantNumber(decay, "decay", "scaleByRms");
   wantNumber(epsilon, "epsilon", "scaleByRms");
@@ -228,12 +336,36 @@ export function scaleByRms(decay = 0.9, epsilon = 1e-8): Transformation {
   );
 }
 
-/** Keeps the signs of updates. */
+/**
+ * Keeps the signs of updates.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const { scale, scaleBySign } = tf.train.transforms;
+ * using w = tf.variable([0, 0]);
+ * using optimizer = tf.train.chain(scaleBySign(), scale(-1));
+ * optimizer.minimize(() => tf.sum(tf.mul(w, [3, -4])));
+ * console.log(w.arraySync()); // [-1, 1]
+ * ```
+ */
 export function scaleBySign(): Transformation {
   return one("scaleBySign", [], partStage("sign", {}, LEAVES));
 }
 
-/** LAMB's scaling: an update gets the norm of its variable, unless one of the two is zero. */
+/**
+ * LAMB's scaling: an update gets the norm of its variable, unless one of the two is zero.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const { scale, scaleByTrustRatio } = tf.train.transforms;
+ * using w = tf.variable([2]);
+ * using optimizer = tf.train.chain(scaleByTrustRatio(), scale(-0.5));
+ * optimizer.minimize(() => tf.sum(tf.mul(w, 100)));
+ * console.log(w.arraySync()); // [1]
+ * ```
+ */
 export function scaleByTrustRatio(): Transformation {
   return one(
     "scaleByTrustRatio",
@@ -249,7 +381,19 @@ function rms(x: Tensor): Tensor {
   return sqrt(mean(square(x)));
 }
 
-/** Scales the update of each variable down where its root mean square exceeds `threshold`. Throws `ValueError` unless it is above 0. */
+/**
+ * Scales the update of each variable down where its root mean square exceeds `threshold`. Throws `ValueError` unless it is above 0.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const { clipByBlockRms, scale } = tf.train.transforms;
+ * using w = tf.variable([0, 0]);
+ * using optimizer = tf.train.chain(clipByBlockRms(1), scale(-1));
+ * optimizer.minimize(() => tf.sum(tf.mul(w, [4, 4])));
+ * console.log(w.arraySync()); // [-1, -1]
+ * ```
+ */
 export function clipByBlockRms(threshold: number): Transformation {
   positive(threshold, "threshold", "clipByBlockRms");
   return one(
@@ -259,7 +403,19 @@ export function clipByBlockRms(threshold: number): Transformation {
   );
 }
 
-/** Multiplies the update of each variable by the variable's root mean square, at least `least`. Throws `ValueError` unless that is above 0. */
+/**
+ * Multiplies the update of each variable by the variable's root mean square, at least `least`. Throws `ValueError` unless that is above 0.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const { scale, scaleByParameterRms } = tf.train.transforms;
+ * using w = tf.variable([2, 2]);
+ * using optimizer = tf.train.chain(scaleByParameterRms(), scale(-0.25));
+ * optimizer.minimize(() => tf.sum(w));
+ * console.log(w.arraySync()); // [1.5, 1.5]
+ * ```
+ */
 export function scaleByParameterRms(least = 1e-3): Transformation {
   positive(least, "least", "scaleByParameterRms");
   return one(
@@ -333,7 +489,19 @@ export function masked(
   };
 }
 
-/** A transformation without slots by a function of yours: of an update and its variable to the new update, all tensors of one shape. */
+/**
+ * A transformation without slots by a function of yours: of an update and its variable to the new update, all tensors of one shape.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const half = tf.train.transforms.stateless((update) => tf.mul(update, -0.5));
+ * using w = tf.variable(1);
+ * using optimizer = tf.train.chain(half);
+ * optimizer.minimize(() => tf.mul(w, 1));
+ * console.log(w.item()); // 0.5
+ * ```
+ */
 export function stateless(
   update: (update: Tensor, variable: Tensor) => Tensor,
 ): Transformation {

@@ -91,6 +91,16 @@ export function addToCollection(name: string, value: unknown): void {
 /**
  * Returns the values of a collection, or those whose names begin with `scope`. Follows TensorFlow
  * `tf.compat.v1.get_collection`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const { addToCollection, getCollection } = tf.compat.v1;
+ * new tf.Graph().asDefault(() => {
+ *   addToCollection("sizes", 3);
+ *   console.log(getCollection("sizes"), getCollection("others")); // [3] []
+ * });
+ * ```
  */
 export function getCollection(name: string, scope?: string): unknown[] {
   return graphFor("getCollection()").getCollection(name, scope);
@@ -98,6 +108,16 @@ export function getCollection(name: string, scope?: string): unknown[] {
 
 /**
  * Returns the list of a collection itself, which may be changed. Follows TensorFlow `tf.compat.v1.get_collection_ref`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const { getCollection, getCollectionRef } = tf.compat.v1;
+ * new tf.Graph().asDefault(() => {
+ *   getCollectionRef("sizes").push(3);
+ *   console.log(getCollection("sizes")); // [3]
+ * });
+ * ```
  */
 export function getCollectionRef(name: string): unknown[] {
   return graphFor("getCollectionRef()").collections.list(name);

@@ -52,6 +52,12 @@ export function exponentialDecay(
 /**
  * `learningRate · exp(-decayRate · globalStep / decaySteps)`, at whole quotients where `staircase`. Follows TensorFlow
  * `tf.compat.v1.train.natural_exp_decay`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.compat.v1.train.naturalExpDecay(8, 1, 2, 0.5, true).item()); // 8
+ * ```
  */
 export function naturalExpDecay(
   learningRate: TensorLike,
@@ -68,6 +74,12 @@ export function naturalExpDecay(
 /**
  * `learningRate / (1 + decayRate · globalStep / decaySteps)`, at whole quotients where `staircase`. Follows TensorFlow
  * `tf.compat.v1.train.inverse_time_decay`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.compat.v1.train.inverseTimeDecay(8, 2, 2, 1).item()); // 4
+ * ```
  */
 export function inverseTimeDecay(
   learningRate: TensorLike,
@@ -117,6 +129,12 @@ export function piecewiseConstant(
 /**
  * From `learningRate` to `endLearningRate` by `(1 - globalStep / decaySteps) ^ power`; where `cycle`, over and over in ever more
  * steps. Follows TensorFlow `tf.compat.v1.train.polynomial_decay`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.compat.v1.train.polynomialDecay(8, 1, 2, 0).item()); // 4
+ * ```
  */
 export function polynomialDecay(
   learningRate: TensorLike,
@@ -142,6 +160,12 @@ function halfWave(part: Tensor): Tensor {
 /**
  * From `learningRate` to `alpha · learningRate` along half a wave of the cosine, in `decaySteps`. Follows TensorFlow
  * `tf.compat.v1.train.cosine_decay`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.compat.v1.train.cosineDecay(8, 5, 10).item().toFixed(3)); // 4.000
+ * ```
  */
 export function cosineDecay(
   learningRate: TensorLike,
@@ -159,6 +183,12 @@ export function cosineDecay(
 /**
  * Repeated {@linkcode cosineDecay}: each time in `tMul` times as many steps, from `mMul` times the rate. Follows
  * TensorFlow `tf.compat.v1.train.cosine_decay_restarts`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.compat.v1.train.cosineDecayRestarts(8, 10, 10).item().toFixed(3)); // 8.000
+ * ```
  */
 export function cosineDecayRestarts(
   learningRate: TensorLike,
@@ -186,6 +216,12 @@ export function cosineDecayRestarts(
 /**
  * `learningRate · ((line + alpha) · wave + beta)`, of a falling line and `numPeriods` waves of the cosine. Follows
  * TensorFlow `tf.compat.v1.train.linear_cosine_decay`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.compat.v1.train.linearCosineDecay(8, 0, 10).item().toFixed(3)); // 8.008
+ * ```
  */
 export function linearCosineDecay(
   learningRate: TensorLike,

@@ -4,7 +4,19 @@ import type { Variable } from "../../engine/runtime/variables/variable.ts";
 import { graphFor, GraphKeys } from "./collections.ts";
 import { variable } from "./variables.ts";
 
-/** Returns the graph's step count, or null. Follows TensorFlow `tf.compat.v1.train.get_global_step`. */
+/**
+ * Returns the graph's step count, or null. Follows TensorFlow `tf.compat.v1.train.get_global_step`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const { createGlobalStep, getGlobalStep } = tf.compat.v1.train;
+ * new tf.Graph().asDefault(() => {
+ *   console.log(getGlobalStep()); // null
+ *   console.log(createGlobalStep() === getGlobalStep()); // true
+ * });
+ * ```
+ */
 export function getGlobalStep(): Variable | null {
   const [v] = graphFor("getGlobalStep()").getCollection(GraphKeys.GLOBAL_STEP);
   return (v as Variable | undefined) ?? null;
@@ -13,6 +25,13 @@ export function getGlobalStep(): Variable | null {
 /**
  * Creates the graph's step count. Follows TensorFlow `tf.compat.v1.train.create_global_step`. Throws `ValueError` where
  * it has one.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const { createGlobalStep } = tf.compat.v1.train;
+ * console.log(new tf.Graph().asDefault(() => createGlobalStep().name)); // global_step
+ * ```
  */
 export function createGlobalStep(): Variable {
   if (getGlobalStep() !== null) throw new ValueError('"global_step" already exists.');

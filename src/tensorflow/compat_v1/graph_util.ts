@@ -16,6 +16,19 @@ const nameOf = (input: string): string => input.replace(/^\^/, "").split(":")[0]
 /**
  * Keeps the nodes that `destNodes` depend on. Follows TensorFlow `tf.compat.v1.graph_util.extract_sub_graph`. Throws
  * `ValueError` for an unknown name.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const graph = new tf.Graph();
+ * graph.asDefault(() => {
+ *   const x = tf.placeholder("float32", [], "x");
+ *   tf.nameScope("a", () => tf.square(x));
+ *   tf.nameScope("b", () => tf.exp(x));
+ * });
+ * const part = tf.compat.v1.graphUtil.extractSubGraph(graph.toGraphDef(), ["b/Exp"]);
+ * console.log(part.node.map(({ name }) => name)); // ["x", "b/Exp"]
+ * ```
  */
 export function extractSubGraph(def: GraphDefJson, destNodes: readonly string[]): GraphDefJson {
   wantList(def?.node, "def.node", "extractSubGraph", "nodes");

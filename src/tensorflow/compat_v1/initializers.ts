@@ -26,7 +26,15 @@ export function zerosInitializer(): Initializer {
   return (shape, dtype = "float32") => zeros([...shape], dtype);
 }
 
-/** Ones. Follows TensorFlow `tf.compat.v1.ones_initializer`. */
+/**
+ * Ones. Follows TensorFlow `tf.compat.v1.ones_initializer`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.compat.v1.onesInitializer()([2]).arraySync()); // [1, 1]
+ * ```
+ */
 export function onesInitializer(): Initializer {
   return (shape, dtype = "float32") => ones([...shape], dtype);
 }
@@ -49,7 +57,15 @@ export function constantInitializer(value: TensorLike): Initializer {
   };
 }
 
-/** Normally distributed values. Follows TensorFlow `tf.compat.v1.random_normal_initializer`. */
+/**
+ * Normally distributed values. Follows TensorFlow `tf.compat.v1.random_normal_initializer`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.compat.v1.randomNormalInitializer(0, 0.1)([2, 3]).shape); // [2, 3]
+ * ```
+ */
 export function randomNormalInitializer(mean = 0, stddev = 1, seed?: number): Initializer {
   return (shape, dtype = "float32") =>
     randomNormal([...shape], mean, stddev, dtype as "float32", seed);
@@ -57,13 +73,29 @@ export function randomNormalInitializer(mean = 0, stddev = 1, seed?: number): In
 
 /**
  * Normally distributed values within two deviations. Follows TensorFlow `tf.compat.v1.truncated_normal_initializer`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const values = tf.compat.v1.truncatedNormalInitializer(0, 1)([100]);
+ * console.log(tf.max(tf.abs(values)).item() <= 2); // true
+ * ```
  */
 export function truncatedNormalInitializer(mean = 0, stddev = 1, seed?: number): Initializer {
   return (shape, dtype = "float32") =>
     truncatedNormal([...shape], mean, stddev, dtype as "float32", seed);
 }
 
-/** Uniform values between two bounds. Follows TensorFlow `tf.compat.v1.random_uniform_initializer`. */
+/**
+ * Uniform values between two bounds. Follows TensorFlow `tf.compat.v1.random_uniform_initializer`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const values = tf.compat.v1.randomUniformInitializer(2, 3)([100]);
+ * console.log(tf.min(values).item() >= 2); // true
+ * ```
+ */
 export function randomUniformInitializer(minval = 0, maxval = 1, seed?: number): Initializer {
   return (shape, dtype = "float32") =>
     randomUniform([...shape], minval, maxval, dtype as "float32", seed);
@@ -94,6 +126,12 @@ const TRUNCATED_DEVIATION = 0.87962566103423978;
 /**
  * Values whose variance is `scale` over the number of inputs or outputs. Follows TensorFlow
  * `tf.compat.v1.variance_scaling_initializer`. Throws `ValueError` where `scale` is not positive.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.compat.v1.varianceScalingInitializer({ scale: 2, mode: "fan_in" })([3, 4]).shape); // [3, 4]
+ * ```
  */
 export function varianceScalingInitializer(options: VarianceScalingOptions = {}): Initializer {
   checkScaling(options);
@@ -128,6 +166,13 @@ function fans(shape: readonly number[]): [number, number] {
 /**
  * Uniform values in the scale of Glorot and Bengio (2010), the default of `getVariable`. Follows TensorFlow
  * `tf.compat.v1.glorot_uniform_initializer`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const values = tf.compat.v1.glorotUniformInitializer()([3, 3]);
+ * console.log(tf.max(tf.abs(values)).item() <= 1); // true
+ * ```
  */
 export function glorotUniformInitializer(seed?: number): Initializer {
   return varianceScalingInitializer({ mode: "fan_avg", distribution: "uniform", seed });
@@ -135,6 +180,12 @@ export function glorotUniformInitializer(seed?: number): Initializer {
 
 /**
  * Normal values in the scale of Glorot and Bengio (2010). Follows TensorFlow `tf.compat.v1.glorot_normal_initializer`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.compat.v1.glorotNormalInitializer()([3, 3]).shape); // [3, 3]
+ * ```
  */
 export function glorotNormalInitializer(seed?: number): Initializer {
   return varianceScalingInitializer({ mode: "fan_avg", seed });

@@ -49,6 +49,16 @@ export const softmaxCrossEntropy: typeof losses.softmaxCrossEntropy = listed(
 /**
  * Adds a loss to the collection. Follows TensorFlow `tf.compat.v1.losses.add_loss`. Throws `RuntimeError` in eager
  * mode.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const { losses } = tf.compat.v1;
+ * new tf.Graph().asDefault(() => {
+ *   losses.addLoss(tf.constant(3));
+ *   console.log(losses.getLosses().length); // 1
+ * });
+ * ```
  */
 export function addLoss(loss: Tensor, lossCollection: string = GraphKeys.LOSSES): void {
   addToCollection(lossCollection, loss);
@@ -56,17 +66,48 @@ export function addLoss(loss: Tensor, lossCollection: string = GraphKeys.LOSSES)
 /**
  * Returns the losses of the graph, or those whose names begin with `scope`. Follows TensorFlow
  * `tf.compat.v1.losses.get_losses`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const { losses } = tf.compat.v1;
+ * new tf.Graph().asDefault(() => {
+ *   losses.meanSquaredError([1], [2]);
+ *   console.log(losses.getLosses().length); // 1
+ * });
+ * ```
  */
 export function getLosses(scope?: string, lossCollection: string = GraphKeys.LOSSES): Tensor[] {
   return getCollection(lossCollection, scope) as Tensor[];
 }
-/** Returns the losses of regularizers. Follows TensorFlow `tf.compat.v1.losses.get_regularization_losses`. */
+/**
+ * Returns the losses of regularizers. Follows TensorFlow `tf.compat.v1.losses.get_regularization_losses`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const v1 = tf.compat.v1;
+ * new tf.Graph().asDefault(() => {
+ *   v1.getVariable("w", { shape: [2], regularizer: (w) => tf.sum(tf.square(w)) });
+ *   console.log(v1.losses.getRegularizationLosses().length); // 1
+ * });
+ * ```
+ */
 export function getRegularizationLosses(scope?: string): Tensor[] {
   return getCollection(GraphKeys.REGULARIZATION_LOSSES, scope) as Tensor[];
 }
 /**
  * Returns the sum of the losses of regularizers; 0 without any. Follows TensorFlow
  * `tf.compat.v1.losses.get_regularization_loss`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const v1 = tf.compat.v1, graph = new tf.Graph();
+ * const loss = graph.asDefault(() => v1.losses.getRegularizationLoss());
+ * await using sess = new tf.Session({ graph });
+ * console.log(await sess.run(loss)); // 0
+ * ```
  */
 export function getRegularizationLoss(scope?: string): Tensor {
   const found = getRegularizationLosses(scope);

@@ -87,6 +87,20 @@ export function mean(values: TensorLike, options: MetricOptions = {}): Metric {
 /**
  * The share of predictions that equal their labels. Follows TensorFlow `tf.compat.v1.metrics.accuracy`. Throws as
  * {@linkcode mean}, and `ValueError` for shapes that differ.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const v1 = tf.compat.v1, graph = new tf.Graph();
+ * const [metric, update, init] = graph.asDefault(() => {
+ *   const x = tf.placeholder("float32", [2], "x");
+ *   return [...v1.metrics.accuracy(x, [1, 2]), v1.localVariablesInitializer()];
+ * });
+ * await using sess = new tf.Session({ graph });
+ * await sess.run(init);
+ * for (const x of [[1, 0], [1, 2]]) await sess.run(update, { feeds: { "x:0": x } });
+ * console.log(await sess.run(metric)); // 0.75
+ * ```
  */
 export function accuracy(
   labels: TensorLike,
@@ -105,7 +119,23 @@ export function accuracy(
   });
 }
 
-/** The mean of absolute errors. Follows TensorFlow `tf.compat.v1.metrics.mean_absolute_error`. Throws as {@linkcode mean}. */
+/**
+ * The mean of absolute errors. Follows TensorFlow `tf.compat.v1.metrics.mean_absolute_error`. Throws as {@linkcode mean}.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const v1 = tf.compat.v1, graph = new tf.Graph();
+ * const [metric, update, init] = graph.asDefault(() => {
+ *   const x = tf.placeholder("float32", [2], "x");
+ *   return [...v1.metrics.meanAbsoluteError(x, [1, 1]), v1.localVariablesInitializer()];
+ * });
+ * await using sess = new tf.Session({ graph });
+ * await sess.run(init);
+ * for (const x of [[1, 3], [2, 0]]) await sess.run(update, { feeds: { "x:0": x } });
+ * console.log(await sess.run(metric)); // 1
+ * ```
+ */
 export function meanAbsoluteError(
   labels: TensorLike,
   predictions: TensorLike,
@@ -115,7 +145,23 @@ export function meanAbsoluteError(
   return meanOfPairs("meanAbsoluteError", pair, (y, p) => abs(sub(p, y)));
 }
 
-/** The mean of squared errors. Follows TensorFlow `tf.compat.v1.metrics.mean_squared_error`. Throws as {@linkcode mean}. */
+/**
+ * The mean of squared errors. Follows TensorFlow `tf.compat.v1.metrics.mean_squared_error`. Throws as {@linkcode mean}.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const v1 = tf.compat.v1, graph = new tf.Graph();
+ * const [metric, update, init] = graph.asDefault(() => {
+ *   const x = tf.placeholder("float32", [2], "x");
+ *   return [...v1.metrics.meanSquaredError(x, [1, 1]), v1.localVariablesInitializer()];
+ * });
+ * await using sess = new tf.Session({ graph });
+ * await sess.run(init);
+ * for (const x of [[1, 3], [2, 0]]) await sess.run(update, { feeds: { "x:0": x } });
+ * console.log(await sess.run(metric)); // 1.5
+ * ```
+ */
 export function meanSquaredError(
   labels: TensorLike,
   predictions: TensorLike,
@@ -127,6 +173,20 @@ export function meanSquaredError(
 /**
  * The mean of absolute errors over `normalizer`, where that is not 0. Follows TensorFlow `tf.compat.v1.metrics.mean_relative_error`.
  * Throws as {@linkcode mean}.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const v1 = tf.compat.v1, graph = new tf.Graph();
+ * const [metric, update, init] = graph.asDefault(() => {
+ *   const x = tf.placeholder("float32", [2], "x");
+ *   return [...v1.metrics.meanRelativeError(x, [1, 1], [2, 2]), v1.localVariablesInitializer()];
+ * });
+ * await using sess = new tf.Session({ graph });
+ * await sess.run(init);
+ * for (const x of [[1, 3], [2, 0]]) await sess.run(update, { feeds: { "x:0": x } });
+ * console.log(await sess.run(metric)); // 0.5
+ * ```
  */
 export function meanRelativeError(
   labels: TensorLike,
@@ -141,7 +201,23 @@ export function meanRelativeError(
   });
 }
 
-/** The root of the mean of squared errors. Follows TensorFlow `tf.compat.v1.metrics.root_mean_squared_error`. Throws as {@linkcode mean}. */
+/**
+ * The root of the mean of squared errors. Follows TensorFlow `tf.compat.v1.metrics.root_mean_squared_error`. Throws as {@linkcode mean}.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const v1 = tf.compat.v1, graph = new tf.Graph();
+ * const [metric, update, init] = graph.asDefault(() => {
+ *   const x = tf.placeholder("float32", [2], "x");
+ *   return [...v1.metrics.rootMeanSquaredError(x, [1, 1]), v1.localVariablesInitializer()];
+ * });
+ * await using sess = new tf.Session({ graph });
+ * await sess.run(init);
+ * for (const x of [[3, 3], [3, 3]]) await sess.run(update, { feeds: { "x:0": x } });
+ * console.log(await sess.run(metric)); // 2
+ * ```
+ */
 export function rootMeanSquaredError(
   labels: TensorLike,
   predictions: TensorLike,
@@ -157,6 +233,20 @@ export function rootMeanSquaredError(
 /**
  * One minus the mean of products summed along an axis: the cosine distance of unit vectors. Follows TensorFlow
  * `tf.compat.v1.metrics.mean_cosine_distance`. Throws as {@linkcode mean}.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const v1 = tf.compat.v1, graph = new tf.Graph();
+ * const [metric, update, init] = graph.asDefault(() => {
+ *   const x = tf.placeholder("float32", [2], "x");
+ *   return [...v1.metrics.meanCosineDistance(x, [1, 0], 0), v1.localVariablesInitializer()];
+ * });
+ * await using sess = new tf.Session({ graph });
+ * await sess.run(init);
+ * for (const x of [[1, 0], [0, 1]]) await sess.run(update, { feeds: { "x:0": x } });
+ * console.log(await sess.run(metric)); // 0.5
+ * ```
  */
 export function meanCosineDistance(
   labels: TensorLike,
@@ -174,6 +264,20 @@ export function meanCosineDistance(
 /**
  * The share of values below a threshold. Follows TensorFlow `tf.compat.v1.metrics.percentage_below`. Throws as
  * {@linkcode mean}.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const v1 = tf.compat.v1, graph = new tf.Graph();
+ * const [metric, update, init] = graph.asDefault(() => {
+ *   const x = tf.placeholder("float32", [2], "x");
+ *   return [...v1.metrics.percentageBelow(x, 2), v1.localVariablesInitializer()];
+ * });
+ * await using sess = new tf.Session({ graph });
+ * await sess.run(init);
+ * for (const x of [[1, 3], [1, 1]]) await sess.run(update, { feeds: { "x:0": x } });
+ * console.log(await sess.run(metric)); // 0.75
+ * ```
  */
 export function percentageBelow(
   values: TensorLike,
@@ -186,7 +290,22 @@ export function percentageBelow(
 }
 
 /** The mean of each element over all batches. Follows TensorFlow `tf.compat.v1.metrics.mean_tensor`. Throws as {@linkcode mean}, and
- * `ValueError` for values of unknown shape. */
+ * `ValueError` for values of unknown shape.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const v1 = tf.compat.v1, graph = new tf.Graph();
+ * const [metric, update, init] = graph.asDefault(() => {
+ *   const x = tf.placeholder("float32", [2], "x");
+ *   return [...v1.metrics.meanTensor(x), v1.localVariablesInitializer()];
+ * });
+ * await using sess = new tf.Session({ graph });
+ * await sess.run(init);
+ * for (const x of [[1, 3], [3, 5]]) await sess.run(update, { feeds: { "x:0": x } });
+ * console.log((await sess.run(metric) as tf.NdArray).toArray()); // [2, 4]
+ * ```
+ */
 export function meanTensor(values: TensorLike, options: MetricOptions = {}): Metric {
   checkOptions(options);
   return inMetricScope("mean", options, () => {
@@ -235,6 +354,20 @@ function ofClasses(
 /**
  * The mean over classes of the share of the class's labels that were predicted; the update returns it for each class.
  * Follows TensorFlow `tf.compat.v1.metrics.mean_per_class_accuracy`. Throws as {@linkcode mean}.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const v1 = tf.compat.v1, graph = new tf.Graph();
+ * const [metric, update, init] = graph.asDefault(() => {
+ *   const x = tf.placeholder("int32", [2], "x");
+ *   return [...v1.metrics.meanPerClassAccuracy(x, [0, 1], 2), v1.localVariablesInitializer()];
+ * });
+ * await using sess = new tf.Session({ graph });
+ * await sess.run(init);
+ * for (const x of [[0, 1], [1, 1]]) await sess.run(update, { feeds: { "x:0": x } });
+ * console.log((await sess.run(metric) as number).toFixed(3)); // 0.833
+ * ```
  */
 export function meanPerClassAccuracy(
   labels: TensorLike,
@@ -257,6 +390,20 @@ export function meanPerClassAccuracy(
  * The mean over classes of intersection over union of labels and predictions. The update returns the confusion matrix,
  * float64. Follows TensorFlow `tf.compat.v1.metrics.mean_iou`. Throws as {@linkcode mean}; `InvalidArgumentError` at
  * run time for unknown classes.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const v1 = tf.compat.v1, graph = new tf.Graph();
+ * const [metric, update, init] = graph.asDefault(() => {
+ *   const x = tf.placeholder("int32", [2], "x");
+ *   return [...v1.metrics.meanIou(x, [0, 1], 2), v1.localVariablesInitializer()];
+ * });
+ * await using sess = new tf.Session({ graph });
+ * await sess.run(init);
+ * for (const x of [[0, 1], [1, 1]]) await sess.run(update, { feeds: { "x:0": x } });
+ * console.log((await sess.run(metric) as number).toFixed(3)); // 0.583
+ * ```
  */
 export function meanIou(
   labels: TensorLike,

@@ -155,7 +155,17 @@ export class InteractiveSession extends Session {
   }
 }
 
-/** Returns the session of `t.eval()` and `op.run()`, or null. Follows TensorFlow `tf.compat.v1.get_default_session`. */
+/**
+ * Returns the session of `t.eval()` and `op.run()`, or null. Follows TensorFlow `tf.compat.v1.get_default_session`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const v1 = tf.compat.v1;
+ * await using sess = new v1.Session({ graph: new tf.Graph() });
+ * await sess.asDefault(async () => console.log(v1.getDefaultSession() === sess)); // true
+ * ```
+ */
 export function getDefaultSession(): BaseSession | null {
   return defaultSession() as BaseSession | null;
 }

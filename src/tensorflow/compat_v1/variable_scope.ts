@@ -149,7 +149,18 @@ function storeOf(graph: Graph): Store {
   return store;
 }
 
-/** Returns the current scope. Follows TensorFlow `tf.compat.v1.get_variable_scope`. */
+/**
+ * Returns the current scope. Follows TensorFlow `tf.compat.v1.get_variable_scope`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const v1 = tf.compat.v1;
+ * new tf.Graph().asDefault(() => {
+ *   v1.variableScope("layer", () => console.log(v1.getVariableScope().name)); // layer
+ * });
+ * ```
+ */
 export function getVariableScope(): VariableScope {
   return storeOf(graphFor("getVariableScope()")).scope;
 }

@@ -66,19 +66,66 @@ function listed(collection: string, scope?: string): Variable[] {
   return graphFor("A list of variables").getCollection(collection, scope) as Variable[];
 }
 
-/** Variables of the graph that are saved. Follows TensorFlow `tf.compat.v1.global_variables`. */
+/**
+ * Variables of the graph that are saved. Follows TensorFlow `tf.compat.v1.global_variables`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const v1 = tf.compat.v1;
+ * new tf.Graph().asDefault(() => {
+ *   v1.variable(1, { name: "w" });
+ *   console.log(v1.globalVariables().map(({ name }) => name)); // ["w"]
+ * });
+ * ```
+ */
 export function globalVariables(scope?: string): Variable[] {
   return listed(GraphKeys.GLOBAL_VARIABLES, scope);
 }
-/** Variables of the graph that are not saved. Follows TensorFlow `tf.compat.v1.local_variables`. */
+/**
+ * Variables of the graph that are not saved. Follows TensorFlow `tf.compat.v1.local_variables`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const v1 = tf.compat.v1;
+ * new tf.Graph().asDefault(() => {
+ *   v1.variable(0, { name: "seen", collections: [v1.GraphKeys.LOCAL_VARIABLES] });
+ *   console.log(v1.localVariables().map(({ name }) => name)); // ["seen"]
+ * });
+ * ```
+ */
 export function localVariables(scope?: string): Variable[] {
   return listed(GraphKeys.LOCAL_VARIABLES, scope);
 }
-/** Variables of the graph that optimizers train. Follows TensorFlow `tf.compat.v1.trainable_variables`. */
+/**
+ * Variables of the graph that optimizers train. Follows TensorFlow `tf.compat.v1.trainable_variables`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const v1 = tf.compat.v1;
+ * new tf.Graph().asDefault(() => {
+ *   v1.variable(1, { name: "w" });
+ *   v1.variable(0, { name: "steps", trainable: false });
+ *   console.log(v1.trainableVariables().map(({ name }) => name)); // ["w"]
+ * });
+ * ```
+ */
 export function trainableVariables(scope?: string): Variable[] {
   return listed(GraphKeys.TRAINABLE_VARIABLES, scope).filter((v) => v.trainable);
 }
-/** Variables of the graph of which moving averages are kept. Follows TensorFlow `tf.compat.v1.moving_average_variables`. */
+/**
+ * Variables of the graph of which moving averages are kept. Follows TensorFlow `tf.compat.v1.moving_average_variables`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * new tf.Graph().asDefault(() => {
+ *   console.log(tf.compat.v1.movingAverageVariables().length); // 0
+ * });
+ * ```
+ */
 export function movingAverageVariables(scope?: string): Variable[] {
   return listed(GraphKeys.MOVING_AVERAGE_VARIABLES, scope);
 }
@@ -86,6 +133,19 @@ export function movingAverageVariables(scope?: string): Variable[] {
 /**
  * Adds an operation that initialises variables. Follows TensorFlow `tf.compat.v1.variables_initializer`. Throws
  * `ValueError` for a variable without an initial value: of eager code, or of an imported graph that assigns none.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const v1 = tf.compat.v1, graph = new tf.Graph();
+ * const [w, init] = graph.asDefault(() => {
+ *   const w = v1.variable(3);
+ *   return [w, v1.variablesInitializer([w])] as const;
+ * });
+ * await using sess = new tf.Session({ graph });
+ * await sess.run(init);
+ * console.log(await sess.run(w)); // 3
+ * ```
  */
 export function variablesInitializer(variables: readonly Variable[], name = "init"): Operation {
   wantList(variables, "variables", "variablesInitializer", "variables");
@@ -104,12 +164,38 @@ export function variablesInitializer(variables: readonly Variable[], name = "ini
 /**
  * Adds an operation that initialises all global variables made so far. Follows TensorFlow
  * `tf.compat.v1.global_variables_initializer`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const v1 = tf.compat.v1, graph = new tf.Graph();
+ * const [w, init] = graph.asDefault(() => {
+ *   const w = v1.variable(3);
+ *   return [w, v1.globalVariablesInitializer()] as const;
+ * });
+ * await using sess = new tf.Session({ graph });
+ * await sess.run(init);
+ * console.log(await sess.run(w)); // 3
+ * ```
  */
 export function globalVariablesInitializer(): Operation {
   return variablesInitializer(globalVariables());
 }
 /**
  * Adds an operation that initialises local variables. Follows TensorFlow `tf.compat.v1.local_variables_initializer`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const v1 = tf.compat.v1, graph = new tf.Graph();
+ * const [seen, init] = graph.asDefault(() => {
+ *   const seen = v1.variable(0, { collections: [v1.GraphKeys.LOCAL_VARIABLES] });
+ *   return [seen, v1.localVariablesInitializer()] as const;
+ * });
+ * await using sess = new tf.Session({ graph });
+ * await sess.run(init);
+ * console.log(await sess.run(seen)); // 0
+ * ```
  */
 export function localVariablesInitializer(): Operation {
   return variablesInitializer(localVariables());
@@ -118,6 +204,15 @@ export function localVariablesInitializer(): Operation {
 /**
  * Adds an operation that fills the graph's lookup tables: those of the collection, and those that an imported graph
  * fills. Follows TensorFlow `tf.compat.v1.tables_initializer`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const graph = new tf.Graph();
+ * const init = graph.asDefault(() => tf.compat.v1.tablesInitializer());
+ * await using sess = new tf.Session({ graph });
+ * console.log(await sess.run(init)); // null
+ * ```
  */
 export function tablesInitializer(name = "init_all_tables"): Operation {
   const graph = graphFor("tablesInitializer()");
@@ -172,22 +267,72 @@ function wantVariable(variable: Variable, arg: string, fn: string): Variable {
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-/** True where a variable has a value when the graph runs. Follows TensorFlow `tf.compat.v1.is_variable_initialized`. */
+/**
+ * True where a variable has a value when the graph runs. Follows TensorFlow `tf.compat.v1.is_variable_initialized`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const v1 = tf.compat.v1, graph = new tf.Graph();
+ * const isSet = graph.asDefault(() => v1.isVariableInitialized(v1.variable(3)));
+ * await using sess = new tf.Session({ graph });
+ * console.log(await sess.run(isSet)); // false
+ * ```
+ */
 export function isVariableInitialized(variable: Variable): Tensor {
   return apply1(VarIsInitializedOp, [
     wantVariable(variable, "variable", "isVariableInitialized").handle,
   ]);
 }
 
-/** Assigns at each run; the result is the new value. Follows TensorFlow `tf.compat.v1.assign`. */
+/**
+ * Assigns at each run; the result is the new value. Follows TensorFlow `tf.compat.v1.assign`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const v1 = tf.compat.v1, graph = new tf.Graph();
+ * const set = graph.asDefault(() => v1.assign(v1.variable(3), 5)!);
+ * await using sess = new tf.Session({ graph });
+ * console.log(await sess.run(set)); // 5
+ * ```
+ */
 export function assign(ref: Variable, value: TensorLike): AssignedVariable | null {
   return wantVariable(ref, "ref", "assign").assign(value);
 }
-/** Adds at each run; the result is the new value. Follows TensorFlow `tf.compat.v1.assign_add`. */
+/**
+ * Adds at each run; the result is the new value. Follows TensorFlow `tf.compat.v1.assign_add`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const v1 = tf.compat.v1, graph = new tf.Graph();
+ * const [more, init] = graph.asDefault(() =>
+ *   [v1.assignAdd(v1.variable(3), 1)!, v1.globalVariablesInitializer()] as const
+ * );
+ * await using sess = new tf.Session({ graph });
+ * await sess.run(init);
+ * console.log(await sess.run(more), await sess.run(more)); // 4 5
+ * ```
+ */
 export function assignAdd(ref: Variable, value: TensorLike): AssignedVariable | null {
   return wantVariable(ref, "ref", "assignAdd").assignAdd(value);
 }
-/** Subtracts at each run; the result is the new value. Follows TensorFlow `tf.compat.v1.assign_sub`. */
+/**
+ * Subtracts at each run; the result is the new value. Follows TensorFlow `tf.compat.v1.assign_sub`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const v1 = tf.compat.v1, graph = new tf.Graph();
+ * const [less, init] = graph.asDefault(() =>
+ *   [v1.assignSub(v1.variable(3), 1)!, v1.globalVariablesInitializer()] as const
+ * );
+ * await using sess = new tf.Session({ graph });
+ * await sess.run(init);
+ * console.log(await sess.run(less), await sess.run(less)); // 2 1
+ * ```
+ */
 export function assignSub(ref: Variable, value: TensorLike): AssignedVariable | null {
   return wantVariable(ref, "ref", "assignSub").assignSub(value);
 }

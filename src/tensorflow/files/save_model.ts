@@ -69,6 +69,21 @@ const checkOptions = optionCheck<SaveOptions>("saveModel", {
  * one tensor, as a model of version 1, which has signatures alone. Rejects with `ValueError` for a function without
  * named inputs or whose result is no record, or for scripts without a registered name; with `TypeError` for unknown
  * options.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { loadSavedModel, saveModel } from "@weft/weft/tf";
+ * const folder = await Deno.makeTempDir();
+ * const f = tf.function((x: tf.Tensor) => ({ y: tf.mul(x, 2) }), {
+ *   inputSignature: [tf.TensorSpec([null], "float32", "x")],
+ * });
+ * await saveModel(folder, { signatures: { serving_default: f } });
+ * const model = await loadSavedModel(folder);
+ * const { y } = await model.signatures.serving_default({ x: [1, 2] });
+ * console.log(y.arraySync()); // [2, 4]
+ * await Deno.remove(folder, { recursive: true });
+ * ```
  */
 export async function saveModel(folder: string | URL, options: SaveOptions): Promise<void> {
   checkOptions(options);

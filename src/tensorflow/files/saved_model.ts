@@ -86,6 +86,20 @@ const INTERNAL = ["__saved_model_init_op", "__saved_model_train_op"];
  * differentiable with respect to inputs and `variables`. Follows TensorFlow `tf.saved_model.load`. Rejects with
  * `NotFoundError` for files, ops or scripts that are missing, `DataLossError` for damaged ones, `ValueError` where no
  * meta graph has the tags, `UnimplementedError` for an unsupported form (`saved_model.cpb`).
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { loadSavedModel, saveModel } from "@weft/weft/tf";
+ * const folder = await Deno.makeTempDir();
+ * const f = tf.function((x: tf.Tensor) => ({ y: tf.square(x) }), {
+ *   inputSignature: [tf.TensorSpec([null], "float32", "x")],
+ * });
+ * await saveModel(folder, { signatures: { serving_default: f } });
+ * const { signatures } = await loadSavedModel(folder);
+ * console.log(Object.keys(signatures)); // ["serving_default"]
+ * await Deno.remove(folder, { recursive: true });
+ * ```
  */
 export async function loadSavedModel(
   folder: string | URL,

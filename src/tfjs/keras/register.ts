@@ -117,6 +117,14 @@ function keepStatesApart({ layers: { RNN } }: Package): void {
 /**
  * Registers the layers and activations of Keras that the package lacks, so that its `loadLayersModel` makes them by the
  * names that {@linkcode layersTopology} writes. Does nothing for a package that has them.
+ *
+ * @example
+ * ```ts ignore
+ * import { registerKerasLayers } from "@weft/weft/keras";
+ * import * as tfl from "@tensorflow/tfjs-layers";
+ * registerKerasLayers(tfl);
+ * console.log(typeof tfl.loadLayersModel); // function
+ * ```
  */
 export function registerKerasLayers(tfl: object): void {
   classesOf(tfl);

@@ -76,6 +76,14 @@ export function isKeras3(topology: unknown): boolean {
 /**
  * Rewrites a topology that Keras 3 has written; returns others as they are. Throws `ValueError` for configurations that are none,
  * `UnimplementedError` for what no layer does.
+ *
+ * @example
+ * ```ts
+ * import { layersTopology } from "@weft/weft/keras";
+ * const layer = { class_name: "InputLayer", config: { batch_shape: [null, 4], name: "x" } };
+ * const topology = { class_name: "Sequential", registered_name: null, config: { name: "m", layers: [layer] } };
+ * console.log(JSON.stringify(layersTopology(topology)).includes("batch_input_shape")); // true
+ * ```
  */
 export function layersTopology<T>(topology: T): T {
   if (!isKeras3(topology)) return topology;

@@ -60,15 +60,41 @@ export function wantExpr(value: Expr, what: string): Expr {
   throw new TypeError(`Cannot use ${describe(value)} as ${what}: wanted a scalar expression`);
 }
 
-/** The i-th operand. */
+/**
+ * The i-th operand.
+ *
+ * @example
+ * ```ts
+ * import { argument, scalar as s } from "@weft/weft/ops";
+ * console.log(s.add(argument(0), argument(1)).op); // add
+ * ```
+ */
 export function argument(i: number): Expr {
   return made({ op: "arg", args: [], value: i });
 }
-/** Makes a number, in the type of the other operand. */
+/**
+ * Makes a number, in the type of the other operand.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { applyOp, constant, definePointwise, scalar as s } from "@weft/weft/ops";
+ * const Halved = definePointwise("Acme>Halved", ([x]) => s.mul(x, constant(0.5)));
+ * console.log(applyOp(Halved, [[1, 2]])[0].arraySync()); // [0.5, 1]
+ * ```
+ */
 export function constant(value: number): Expr {
   return made({ op: "const", args: [], value });
 }
-/** Converts to another dtype. */
+/**
+ * Converts to another dtype.
+ *
+ * @example
+ * ```ts
+ * import { argument, castTo } from "@weft/weft/ops";
+ * console.log(castTo(argument(0), "int32").dtype); // int32
+ * ```
+ */
 export function castTo(x: Expr, dtype: DType): Expr {
   return made({ op: "cast", args: [x], dtype });
 }

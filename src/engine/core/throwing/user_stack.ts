@@ -3,13 +3,13 @@
 import { textOf } from "../thrown.ts";
 
 /**
- * Location of this library's modules: its sources, or the files of its package, as tools/build.ts names them. Null in a
- * user's bundle, where the library's lines look like the user's.
+ * Location of this library's modules: its sources, the files of its package, as tools/build.ts names them, or the folder where Vite's
+ * dev server keeps what it has bundled of packages, and nothing of the user's. Null in a user's bundle, where the library's lines look like the user's.
  */
-const HOME =
-  /^(.*\/)(?:engine\/core\/throwing\/user_stack\.[jt]s|weft-chunk-\w+\.c?js)$/.exec(import.meta.url)
-    ?.[1] ??
-    null;
+const HOME = (/^(.*\/)(?:engine\/core\/throwing\/user_stack\.[jt]s|weft-chunk-\w+\.c?js)$/.exec(
+  import.meta.url,
+) ??
+  /^(.*\/\.vite\/(?:.*\/)?deps\w*\/)/.exec(import.meta.url))?.[1] ?? null;
 
 /** Frames of the engine and of Node, and of the code that a package holds for its workers. */
 const NOBODYS = /\((<anonymous>|native|node:internal\/.*)\)|ext:|weft_worker\.js/;

@@ -131,22 +131,54 @@ export function adjustBrightness(image: TensorLike, delta: TensorLike): Tensor {
   return change(image, "adjustBrightness", (x) => add(x, cast(delta, x.dtype)));
 }
 
-/** Multiplies each channel's distance from its mean over an image `[…, height, width, channels]`. Follows TensorFlow `tf.image.adjust_contrast`. */
+/**
+ * Multiplies each channel's distance from its mean over an image `[…, height, width, channels]`. Follows TensorFlow `tf.image.adjust_contrast`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.image.adjustContrast([[[1], [3]]], 2).arraySync()); // [[[0], [4]]]
+ * ```
+ */
 export function adjustContrast(image: TensorLike, contrastFactor: TensorLike): Tensor {
   return change(image, "adjustContrast", (x) => contrasted(x, cast(contrastFactor, x.dtype)));
 }
 
-/** Turns the hue of RGB images by a part of a whole turn, from -1 to 1. Follows TensorFlow `tf.image.adjust_hue`. */
+/**
+ * Turns the hue of RGB images by a part of a whole turn, from -1 to 1. Follows TensorFlow `tf.image.adjust_hue`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.image.adjustHue([[[1, 0, 0]]], 0.5).arraySync()); // [[[0, 1, 1]]]
+ * ```
+ */
 export function adjustHue(image: TensorLike, delta: TensorLike): Tensor {
   return change(image, "adjustHue", (x) => turnedHue(x, cast(delta, x.dtype)), 3);
 }
 
-/** Multiplies the saturation of RGB images. Follows TensorFlow `tf.image.adjust_saturation`. */
+/**
+ * Multiplies the saturation of RGB images. Follows TensorFlow `tf.image.adjust_saturation`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.image.adjustSaturation([[[1, 0.5, 0.5]]], 0).arraySync()); // [[[1, 1, 1]]]
+ * ```
+ */
 export function adjustSaturation(image: TensorLike, saturationFactor: TensorLike): Tensor {
   return change(image, "adjustSaturation", (x) => saturated(x, cast(saturationFactor, x.dtype)), 3);
 }
 
-/** `gain · image ^ gamma`, of parts of the range. Throws `ValueError` for a negative `gamma`. Follows TensorFlow `tf.image.adjust_gamma`. */
+/**
+ * `gain · image ^ gamma`, of parts of the range. Throws `ValueError` for a negative `gamma`. Follows TensorFlow `tf.image.adjust_gamma`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.image.adjustGamma([[[0.5]]], 2).arraySync()); // [[[0.25]]]
+ * ```
+ */
 export function adjustGamma(image: TensorLike, gamma = 1, gain = 1): Tensor {
   wantNumber(gamma, "gamma", "adjustGamma");
   wantNumber(gain, "gain", "adjustGamma");
@@ -169,7 +201,15 @@ export function rgbToHsv(images: TensorLike): Tensor {
   return compose(() => hsvOf(toImages(images, "rgbToHsv", 1, 3)));
 }
 
-/** RGB images of hue, saturation and value. Follows TensorFlow `tf.image.hsv_to_rgb`. */
+/**
+ * RGB images of hue, saturation and value. Follows TensorFlow `tf.image.hsv_to_rgb`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.image.hsvToRgb([[[0, 1, 0.5]]]).arraySync()); // [[[0.5, 0, 0]]]
+ * ```
+ */
 export function hsvToRgb(images: TensorLike): Tensor {
   return compose(() => rgbOf(toImages(images, "hsvToRgb", 1, 3)));
 }
@@ -201,19 +241,53 @@ function linear(images: TensorLike, fn: string, matrix: number[][]): Tensor {
   });
 }
 
-/** Luma and two chromas (YIQ) of RGB images. Follows TensorFlow `tf.image.rgb_to_yiq`. */
+/**
+ * Luma and two chromas (YIQ) of RGB images. Follows TensorFlow `tf.image.rgb_to_yiq`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const yiq = tf.image.rgbToYiq([[[1, 0, 0]]]);
+ * console.log(await tf.round(tf.mul(yiq, 100)).data()); // Float32Array(3) [30, 60, 21]
+ * ```
+ */
 export function rgbToYiq(images: TensorLike): Tensor {
   return linear(images, "rgbToYiq", YIQ);
 }
-/** RGB images of YIQ. Follows TensorFlow `tf.image.yiq_to_rgb`. */
+/**
+ * RGB images of YIQ. Follows TensorFlow `tf.image.yiq_to_rgb`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.image.yiqToRgb([[[0.5, 0, 0]]]).arraySync()); // [[[0.5, 0.5, 0.5]]]
+ * ```
+ */
 export function yiqToRgb(images: TensorLike): Tensor {
   return linear(images, "yiqToRgb", FROM_YIQ);
 }
-/** Luma and two chromas (YUV) of RGB images. Follows TensorFlow `tf.image.rgb_to_yuv`. */
+/**
+ * Luma and two chromas (YUV) of RGB images. Follows TensorFlow `tf.image.rgb_to_yuv`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const yuv = tf.image.rgbToYuv([[[1, 0, 0]]]);
+ * console.log(await tf.round(tf.mul(yuv, 100)).data()); // Float32Array(3) [30, -15, 61]
+ * ```
+ */
 export function rgbToYuv(images: TensorLike): Tensor {
   return linear(images, "rgbToYuv", YUV);
 }
-/** RGB images of YUV. Follows TensorFlow `tf.image.yuv_to_rgb`. */
+/**
+ * RGB images of YUV. Follows TensorFlow `tf.image.yuv_to_rgb`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.image.yuvToRgb([[[0.5, 0, 0]]]).arraySync()); // [[[0.5, 0.5, 0.5]]]
+ * ```
+ */
 export function yuvToRgb(images: TensorLike): Tensor {
   return linear(images, "yuvToRgb", FROM_YUV);
 }
@@ -252,14 +326,31 @@ function between(fn: string, low: number, high: number, seed?: Seed | null): Ten
   return randomUniform([], low, high, "float32", seed);
 }
 
-/** {@linkcode adjustBrightness} by a number from `-maxDelta` to `maxDelta`. Follows TensorFlow `tf.image.random_brightness`. */
+/**
+ * {@linkcode adjustBrightness} by a number from `-maxDelta` to `maxDelta`. Follows TensorFlow `tf.image.random_brightness`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const changed = tf.image.randomBrightness([[[0.5]]], 0.25).item();
+ * console.log(changed >= 0.25 && changed <= 0.75); // true
+ * ```
+ */
 export function randomBrightness(image: TensorLike, maxDelta: number, seed?: Seed | null): Tensor {
   wantNumber(maxDelta, "maxDelta", "randomBrightness");
   return compose(() =>
     adjustBrightness(image, between("randomBrightness", -maxDelta, maxDelta, seed))
   );
 }
-/** {@linkcode adjustContrast} by a number from `lower` to `upper`. Follows TensorFlow `tf.image.random_contrast`. */
+/**
+ * {@linkcode adjustContrast} by a number from `lower` to `upper`. Follows TensorFlow `tf.image.random_contrast`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.image.randomContrast([[[1], [3]]], 2, 2).arraySync()); // [[[0], [4]]]
+ * ```
+ */
 export function randomContrast(
   image: TensorLike,
   lower: number,
@@ -268,12 +359,28 @@ export function randomContrast(
 ): Tensor {
   return compose(() => adjustContrast(image, between("randomContrast", lower, upper, seed)));
 }
-/** {@linkcode adjustHue} by a number from `-maxDelta` to `maxDelta`. Follows TensorFlow `tf.image.random_hue`. */
+/**
+ * {@linkcode adjustHue} by a number from `-maxDelta` to `maxDelta`. Follows TensorFlow `tf.image.random_hue`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.image.randomHue([[[1, 0, 0]]], 0.1).shape); // [1, 1, 3]
+ * ```
+ */
 export function randomHue(image: TensorLike, maxDelta: number, seed?: Seed | null): Tensor {
   wantNumber(maxDelta, "maxDelta", "randomHue");
   return compose(() => adjustHue(image, between("randomHue", -maxDelta, maxDelta, seed)));
 }
-/** {@linkcode adjustSaturation} by a number from `lower` to `upper`. Follows TensorFlow `tf.image.random_saturation`. */
+/**
+ * {@linkcode adjustSaturation} by a number from `lower` to `upper`. Follows TensorFlow `tf.image.random_saturation`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.image.randomSaturation([[[1, 0.5, 0.5]]], 0, 0).arraySync()); // [[[1, 1, 1]]]
+ * ```
+ */
 export function randomSaturation(
   image: TensorLike,
   lower: number,

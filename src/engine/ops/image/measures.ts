@@ -22,7 +22,15 @@ import { prod } from "../reduce/prod.ts";
 import { mean, sum } from "../reduce/reduce.ts";
 import { convertImageDtype, greatest, toImages, toRankedImages, wantKnown } from "./adjust.ts";
 
-/** Sums of distances between neighbouring pixels of each image. Follows TensorFlow `tf.image.total_variation`. */
+/**
+ * Sums of distances between neighbouring pixels of each image. Follows TensorFlow `tf.image.total_variation`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.image.totalVariation([[[1], [3]], [[2], [2]]]).item()); // 4
+ * ```
+ */
 export function totalVariation(images: TensorLike): Tensor {
   return compose(() => {
     const x = toRankedImages(images, "totalVariation"), axes = [-3, -2, -1];
@@ -39,7 +47,16 @@ function step(x: Tensor, axis: number): Tensor {
   return sub(slice(x, along, extent), slice(x, along.map(() => 0), extent));
 }
 
-/** Differences between neighbouring pixels down and across, zeros at the ends: `{ dy, dx }`. Follows TensorFlow `tf.image.image_gradients`. */
+/**
+ * Differences between neighbouring pixels down and across, zeros at the ends: `{ dy, dx }`. Follows TensorFlow `tf.image.image_gradients`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const { dy, dx } = tf.image.imageGradients([[[[1], [3]], [[2], [2]]]]);
+ * console.log([dy.dataSync(), dx.dataSync()]); // [Float32Array(4) [1, -1, 0, 0], Float32Array(4) [2, 0, 0, 0]]
+ * ```
+ */
 export function imageGradients(image: TensorLike): { dy: Tensor; dx: Tensor } {
   return compose(() => {
     const x = toRankedImages(image, "imageGradients", 4);
@@ -213,7 +230,16 @@ export function ssim(
 /** Weights of five scales, after Wang, Simoncelli and Bovik. */
 const SCALES = [0.0448, 0.2856, 0.3001, 0.2363, 0.1333];
 
-/** Structural similarity at several scales, each half the one before. Throws `ValueError` as {@linkcode ssim}. Follows TensorFlow `tf.image.ssim_multiscale`. */
+/**
+ * Structural similarity at several scales, each half the one before. Throws `ValueError` as {@linkcode ssim}. Follows TensorFlow `tf.image.ssim_multiscale`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const image = tf.ones([1, 176, 176, 1]);
+ * console.log(tf.image.ssimMultiscale(image, image, 1).arraySync()); // [1]
+ * ```
+ */
 export function ssimMultiscale(
   a: TensorLike,
   b: TensorLike,

@@ -73,7 +73,15 @@ function transposed(x: Tensor): Tensor {
   return transpose(x, axes);
 }
 
-/** Swaps height and width of images of rank 3 or 4. Follows TensorFlow `tf.image.transpose`. */
+/**
+ * Swaps height and width of images of rank 3 or 4. Follows TensorFlow `tf.image.transpose`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.image.transpose([[[1], [2]]]).arraySync()); // [[[1]], [[2]]]
+ * ```
+ */
 export function transposeImage(image: TensorLike): Tensor {
   return compose(() => transposed(toRankedImages(image, "transpose")));
 }
@@ -103,7 +111,16 @@ export function centralCrop(image: TensorLike, fraction: number): Tensor {
 /** A place in images and an extent: top, left, height and width. */
 export type ImageBox = readonly [top: number, left: number, height: number, width: number];
 
-/** A part of images. Throws `ValueError` where it is not within them. Follows TensorFlow `tf.image.crop_to_bounding_box`. */
+/**
+ * A part of images. Throws `ValueError` where it is not within them. Follows TensorFlow `tf.image.crop_to_bounding_box`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const image = tf.reshape(tf.range(0, 9), [3, 3, 1]);
+ * console.log(tf.image.cropToBoundingBox(image, 1, 1, 2, 1).arraySync()); // [[[4]], [[7]]]
+ * ```
+ */
 export function cropToBoundingBox(image: TensorLike, ...box: ImageBox): Tensor {
   return compose(() => {
     const images = sized(image, "cropToBoundingBox"), [top, left, height, width] = box;
@@ -116,7 +133,15 @@ export function cropToBoundingBox(image: TensorLike, ...box: ImageBox): Tensor {
   });
 }
 
-/** Images within larger ones of zeros. Throws `ValueError` where they do not fit. Follows TensorFlow `tf.image.pad_to_bounding_box`. */
+/**
+ * Images within larger ones of zeros. Throws `ValueError` where they do not fit. Follows TensorFlow `tf.image.pad_to_bounding_box`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.image.padToBoundingBox([[[1]]], 0, 1, 1, 3).arraySync()); // [[[0], [1], [0]]]
+ * ```
+ */
 export function padToBoundingBox(image: TensorLike, ...box: ImageBox): Tensor {
   return compose(() => {
     const images = sized(image, "padToBoundingBox"), [top, left, height, width] = box;
@@ -131,7 +156,15 @@ export function padToBoundingBox(image: TensorLike, ...box: ImageBox): Tensor {
   });
 }
 
-/** Crops or pads height and width about the middle. Follows TensorFlow `tf.image.resize_with_crop_or_pad`. */
+/**
+ * Crops or pads height and width about the middle. Follows TensorFlow `tf.image.resize_with_crop_or_pad`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.image.resizeWithCropOrPad([[[1], [2], [3]]], 1, 1).arraySync()); // [[[2]]]
+ * ```
+ */
 export function resizeWithCropOrPad(image: TensorLike, height: number, width: number): Tensor {
   wantNumber(height, "height", "resizeWithCropOrPad");
   wantNumber(width, "width", "resizeWithCropOrPad");
@@ -144,7 +177,15 @@ export function resizeWithCropOrPad(image: TensorLike, height: number, width: nu
   });
 }
 
-/** Resizes images without distortion and pads them with zeros about the middle. Follows TensorFlow `tf.image.resize_with_pad`. */
+/**
+ * Resizes images without distortion and pads them with zeros about the middle. Follows TensorFlow `tf.image.resize_with_pad`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.image.resizeWithPad(tf.ones([2, 4, 3]), 6, 6).shape); // [6, 6, 3]
+ * ```
+ */
 export function resizeWithPad(
   image: TensorLike,
   height: number,
@@ -174,11 +215,29 @@ function randomFlip(image: TensorLike, fn: string, axis: number, seed?: Seed | n
   });
 }
 
-/** Mirrors each image left to right with a chance of one half. Follows TensorFlow `tf.image.random_flip_left_right`. */
+/**
+ * Mirrors each image left to right with a chance of one half. Follows TensorFlow `tf.image.random_flip_left_right`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const flipped = tf.image.randomFlipLeftRight([[[1], [2]]]);
+ * console.log(tf.sort(tf.reshape(flipped, [-1])).arraySync()); // [1, 2]
+ * ```
+ */
 export function randomFlipLeftRight(image: TensorLike, seed?: Seed | null): Tensor {
   return randomFlip(image, "randomFlipLeftRight", 1, seed);
 }
-/** Mirrors each image upside down with a chance of one half. Follows TensorFlow `tf.image.random_flip_up_down`. */
+/**
+ * Mirrors each image upside down with a chance of one half. Follows TensorFlow `tf.image.random_flip_up_down`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const flipped = tf.image.randomFlipUpDown([[[1]], [[2]]]);
+ * console.log(tf.sort(tf.reshape(flipped, [-1])).arraySync()); // [1, 2]
+ * ```
+ */
 export function randomFlipUpDown(image: TensorLike, seed?: Seed | null): Tensor {
   return randomFlip(image, "randomFlipUpDown", 0, seed);
 }

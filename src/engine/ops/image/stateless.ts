@@ -55,7 +55,16 @@ function flipped(image: TensorLike, seed: TensorLike, fn: string, axis: number):
 export function statelessRandomFlipLeftRight(image: TensorLike, seed: TensorLike): Tensor {
   return flipped(image, seed, "statelessRandomFlipLeftRight", 1);
 }
-/** {@linkcode statelessRandomFlipLeftRight}, upside down. Follows TensorFlow `tf.image.stateless_random_flip_up_down`. */
+/**
+ * {@linkcode statelessRandomFlipLeftRight}, upside down. Follows TensorFlow `tf.image.stateless_random_flip_up_down`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const flip = () => tf.image.statelessRandomFlipUpDown([[[1]], [[2]]], [2, 3]);
+ * console.log(tf.all(tf.equal(flip(), flip())).item()); // true
+ * ```
+ */
 export function statelessRandomFlipUpDown(image: TensorLike, seed: TensorLike): Tensor {
   return flipped(image, seed, "statelessRandomFlipUpDown", 0);
 }
@@ -135,6 +144,13 @@ export function statelessRandomBrightness(
 /**
  * {@linkcode adjustContrast} by a number from `lower` to `upper`, the same for the same seed. Throws `ValueError` unless
  * `0 <= lower < upper`. Follows TensorFlow `tf.image.stateless_random_contrast`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const change = () => tf.image.statelessRandomContrast([[[1], [3]]], 0.5, 2, [1, 2]);
+ * console.log(tf.all(tf.equal(change(), change())).item()); // true
+ * ```
  */
 export function statelessRandomContrast(
   image: TensorLike,
@@ -148,6 +164,13 @@ export function statelessRandomContrast(
 /**
  * {@linkcode adjustHue} by a number from `-maxDelta` to `maxDelta`, the same for the same seed. Throws `ValueError` for a `maxDelta` below 0 or
  * above a half. Follows TensorFlow `tf.image.stateless_random_hue`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const turn = () => tf.image.statelessRandomHue([[[1, 0, 0]]], 0.2, [1, 2]);
+ * console.log(tf.all(tf.equal(turn(), turn())).item()); // true
+ * ```
  */
 export function statelessRandomHue(image: TensorLike, maxDelta: number, seed: TensorLike): Tensor {
   return compose(() => adjustHue(image, about("statelessRandomHue", seed, maxDelta, 0.5)));
@@ -155,6 +178,13 @@ export function statelessRandomHue(image: TensorLike, maxDelta: number, seed: Te
 /**
  * {@linkcode adjustSaturation} by a number from `lower` to `upper`, the same for the same seed. Throws `ValueError` unless
  * `0 <= lower < upper`. Follows TensorFlow `tf.image.stateless_random_saturation`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const fade = () => tf.image.statelessRandomSaturation([[[1, 0.5, 0.5]]], 0.5, 1, [1, 2]);
+ * console.log(tf.all(tf.equal(fade(), fade())).item()); // true
+ * ```
  */
 export function statelessRandomSaturation(
   image: TensorLike,

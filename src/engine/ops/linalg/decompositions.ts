@@ -260,7 +260,15 @@ export function svd(a: TensorLike, fullMatrices = false): [s: Tensor, u: Tensor,
   return [s, u, v];
 }
 
-/** Singular values of each matrix, descending. TensorFlow op `Svd`. Throws `ValueError` for what is no matrix. */
+/**
+ * Singular values of each matrix, descending. TensorFlow op `Svd`. Throws `ValueError` for what is no matrix.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.linalg.svdvals([[0, 2], [1, 0]]).arraySync()); // [2, 1]
+ * ```
+ */
 export function svdvals(a: TensorLike): Tensor {
   const input = toFloatInput(a, "a", "svdvals");
   const [s, ...empty] = apply(Svd, [input], { compute_uv: false });
@@ -284,7 +292,15 @@ export function eigh(a: TensorLike): [values: Tensor, vectors: Tensor] {
   return [e, v];
 }
 
-/** Eigenvalues of symmetric matrices, ascending. TensorFlow op `SelfAdjointEigV2`. Throws `ValueError` for matrices that are not square. */
+/**
+ * Eigenvalues of symmetric matrices, ascending. TensorFlow op `SelfAdjointEigV2`. Throws `ValueError` for matrices that are not square.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.linalg.eigvalsh([[3, 0], [0, 2]]).arraySync()); // [2, 3]
+ * ```
+ */
 export function eigvalsh(a: TensorLike): Tensor {
   const [e, empty] = apply(Eigh, [toFloatInput(a, "a", "eigvalsh")], { compute_v: false });
   empty.dispose();
@@ -308,7 +324,15 @@ export function eig(a: TensorLike): [values: Tensor, vectors: Tensor] {
   return [e, v];
 }
 
-/** Eigenvalues of any square matrices, complex and in no order. TensorFlow op `Eig`. Throws as {@linkcode eig} does. */
+/**
+ * Eigenvalues of any square matrices, complex and in no order. TensorFlow op `Eig`. Throws as {@linkcode eig} does.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.linalg.eigvals([[0, -1], [1, 0]]).dtype); // complex64
+ * ```
+ */
 export function eigvals(a: TensorLike): Tensor {
   const input = toFloatInput(a, "a", "eigvals");
   const [e, empty] = apply(Eig, [input], { compute_v: false, Tout: complexOf(input.dtype) });

@@ -151,14 +151,30 @@ export function cond(a: TensorLike): Tensor {
   });
 }
 
-/** The logarithm of the determinant of each symmetric positive matrix. Follows TensorFlow `tf.linalg.logdet`. */
+/**
+ * The logarithm of the determinant of each symmetric positive matrix. Follows TensorFlow `tf.linalg.logdet`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.linalg.logdet([[4, 0], [0, 1]]).item().toFixed(3)); // 1.386
+ * ```
+ */
 export function logdet(a: TensorLike): Tensor {
   const [sign, log] = slogdet(a);
   sign.dispose();
   return log;
 }
 
-/** Each matrix with its rows and columns exchanged. Follows TensorFlow `tf.linalg.matrix_transpose`. Throws `ValueError` for what is no matrix. */
+/**
+ * Each matrix with its rows and columns exchanged. Follows TensorFlow `tf.linalg.matrix_transpose`. Throws `ValueError` for what is no matrix.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.linalg.matrixTranspose([[1, 2, 3]]).arraySync()); // [[1], [2], [3]]
+ * ```
+ */
 export function matrixTranspose(a: TensorLike): Tensor {
   const x = asTensor(toFloatInput(a, "a", "matrixTranspose"));
   if ((x.staticShape?.length ?? 2) < 2) {
@@ -169,7 +185,15 @@ export function matrixTranspose(a: TensorLike): Tensor {
   return flip(x);
 }
 
-/** The conjugate of each matrix's transpose. Follows TensorFlow `tf.linalg.adjoint`. Throws `ValueError` for what is no matrix. */
+/**
+ * The conjugate of each matrix's transpose. Follows TensorFlow `tf.linalg.adjoint`. Throws `ValueError` for what is no matrix.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.linalg.adjoint([[1, 2], [3, 4]]).arraySync()); // [[1, 3], [2, 4]]
+ * ```
+ */
 export function adjoint(a: TensorLike): Tensor {
   const isComplex = DTYPES[asTensor(toFloatInput(a, "a", "adjoint")).dtype].kind === "complex";
   return compose(() => isComplex ? conj(matrixTranspose(a)) : matrixTranspose(a));

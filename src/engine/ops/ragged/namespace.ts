@@ -130,7 +130,16 @@ export function stack(values: readonly (RaggedTensor | TensorLike)[]): RaggedTen
   return compose(() => joinRows(values.map((v) => rowsOf(v, "ragged.stack")), "ragged.stack"));
 }
 
-/** Joins the rows of several ragged tensors. Throws `InvalidArgumentError` where ranks or dtypes differ. */
+/**
+ * Joins the rows of several ragged tensors. Throws `InvalidArgumentError` where ranks or dtypes differ.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const x = tf.ragged.constant([[1, 2], []]), y = tf.ragged.constant([[3]]);
+ * console.log(tf.compat.v1.ragged.concatRows([x, y]).toList()); // [[1, 2], [], [3]]
+ * ```
+ */
 export function concatRows(values: readonly RaggedTensor[]): RaggedTensor {
   wantList(values, "values", "ragged.concatRows", "ragged tensors");
   values.forEach((v, i) => {
@@ -217,17 +226,44 @@ export function sum(x: RaggedTensor, axis: number | null = null): RaggedValues {
   return reduced(denseSum, x, axis);
 }
 
-/** Averages, NaN for empty rows; otherwise as {@linkcode sum}. */
+/**
+ * Averages, NaN for empty rows; otherwise as {@linkcode sum}.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const x = tf.ragged.constant([[1, 3], [5]]);
+ * console.log((tf.ragged.mean(x, 1) as tf.Tensor).arraySync()); // [2, 5]
+ * ```
+ */
 export function mean(x: RaggedTensor, axis: number | null = null): RaggedValues {
   return reduced(denseMean, x, axis);
 }
 
-/** Takes the largest values; the lowest finite number of the dtype for empty rows. Otherwise as {@linkcode sum}. */
+/**
+ * Takes the largest values; the lowest finite number of the dtype for empty rows. Otherwise as {@linkcode sum}.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const x = tf.ragged.constant([[1, 3], [5]]);
+ * console.log((tf.ragged.max(x, 1) as tf.Tensor).arraySync()); // [3, 5]
+ * ```
+ */
 export function max(x: RaggedTensor, axis: number | null = null): RaggedValues {
   return reduced(denseMax, x, axis);
 }
 
-/** Takes the smallest values; the largest finite number of the dtype for empty rows. Otherwise as {@linkcode sum}. */
+/**
+ * Takes the smallest values; the largest finite number of the dtype for empty rows. Otherwise as {@linkcode sum}.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const x = tf.ragged.constant([[1, 3], [5]]);
+ * console.log((tf.ragged.min(x, 1) as tf.Tensor).arraySync()); // [1, 5]
+ * ```
+ */
 export function min(x: RaggedTensor, axis: number | null = null): RaggedValues {
   return reduced(denseMin, x, axis);
 }

@@ -41,15 +41,42 @@ function whole(input: TensorLike, fn: string, axes: number): Tensor {
 export function fft2d(input: TensorLike): Tensor {
   return whole(input, "fft2d", 2);
 }
-/** Inverse of {@linkcode fft2d}. TensorFlow op `IFFT2D`. */
+/**
+ * Inverse of {@linkcode fft2d}. TensorFlow op `IFFT2D`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const x = tf.cast(tf.ones([2, 2]), "complex64");
+ * console.log(tf.real(tf.ifft2d(tf.fft2d(x))).arraySync()); // [[1, 1], [1, 1]]
+ * ```
+ */
 export function ifft2d(input: TensorLike): Tensor {
   return whole(input, "ifft2d", 2);
 }
-/** Fourier transform of the last three axes. TensorFlow op `FFT3D`. Throws as {@linkcode fft2d} does. */
+/**
+ * Fourier transform of the last three axes. TensorFlow op `FFT3D`. Throws as {@linkcode fft2d} does.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const x = tf.cast(tf.ones([2, 2, 2]), "complex64");
+ * console.log(tf.real(tf.fft3d(x)).dataSync()[0]); // 8
+ * ```
+ */
 export function fft3d(input: TensorLike): Tensor {
   return whole(input, "fft3d", 3);
 }
-/** Inverse of {@linkcode fft3d}. TensorFlow op `IFFT3D`. */
+/**
+ * Inverse of {@linkcode fft3d}. TensorFlow op `IFFT3D`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const x = tf.cast(tf.ones([2, 2, 2]), "complex64");
+ * console.log(tf.real(tf.ifft3d(x)).dataSync()[0]); // 1
+ * ```
+ */
 export function ifft3d(input: TensorLike): Tensor {
   return whole(input, "ifft3d", 3);
 }
@@ -82,7 +109,15 @@ export function rfft2d(input: TensorLike, fftLength?: readonly [number, number])
   });
 }
 
-/** Inverse of {@linkcode rfft2d}: by default `2 * (n - 1)` numbers along the last axis. TensorFlow op `IRFFT2D`. */
+/**
+ * Inverse of {@linkcode rfft2d}: by default `2 * (n - 1)` numbers along the last axis. TensorFlow op `IRFFT2D`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.irfft2d(tf.rfft2d([[1, 2], [3, 4]])).arraySync()); // [[1, 2], [3, 4]]
+ * ```
+ */
 export function irfft2d(input: TensorLike, fftLength?: readonly [number, number]): Tensor {
   checkLengths(fftLength, 2, "irfft2d");
   return compose(() => {

@@ -163,7 +163,16 @@ export function fftnd(input: TensorLike, options: FftndOptions = {}): Tensor {
   return wholeOf("fftnd", input, options);
 }
 
-/** Inverse of {@linkcode fftnd}. TensorFlow op `IFFTND`. */
+/**
+ * Inverse of {@linkcode fftnd}. TensorFlow op `IFFTND`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const x = tf.cast([1, 1, 1, 1], "complex64");
+ * console.log(tf.real(tf.signal.ifftnd(x)).arraySync()); // [1, 0, 0, 0]
+ * ```
+ */
 export function ifftnd(input: TensorLike, options: FftndOptions = {}): Tensor {
   return wholeOf("ifftnd", input, options);
 }
@@ -196,7 +205,15 @@ function rfftOver(input: TensorLike, fn: string, options: FftndOptions): Tensor 
   });
 }
 
-/** Inverse of {@linkcode rfftnd}: by default `2 * (n - 1)` numbers along the last of the axes. TensorFlow op `IRFFTND`. */
+/**
+ * Inverse of {@linkcode rfftnd}: by default `2 * (n - 1)` numbers along the last of the axes. TensorFlow op `IRFFTND`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.signal.irfftnd(tf.signal.rfftnd([1, 2, 3, 4])).arraySync()); // [1, 2, 3, 4]
+ * ```
+ */
 export function irfftnd(input: TensorLike, options: FftndOptions = {}): Tensor {
   CHECKS.irfftnd(options);
   return irfftOver(input, "irfftnd", options);
@@ -231,7 +248,15 @@ export function rfft3d(input: TensorLike, fftLength?: Lengths3d): Tensor {
   return rfftOver(input, "rfft3d", { axes: [-3, -2, -1], fftLength: fftLength ?? null });
 }
 
-/** Inverse of {@linkcode rfft3d}: by default `2 * (n - 1)` numbers along the last axis. TensorFlow op `IRFFT3D`. */
+/**
+ * Inverse of {@linkcode rfft3d}: by default `2 * (n - 1)` numbers along the last axis. TensorFlow op `IRFFT3D`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.signal.irfft3d(tf.signal.rfft3d([[[1, 2], [3, 4]]])).arraySync()); // [[[1, 2], [3, 4]]]
+ * ```
+ */
 export function irfft3d(input: TensorLike, fftLength?: Lengths3d): Tensor {
   return irfftOver(input, "irfft3d", { axes: [-3, -2, -1], fftLength: fftLength ?? null });
 }

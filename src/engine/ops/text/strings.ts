@@ -56,12 +56,28 @@ export function lower(input: TensorLike, encoding: "" | "utf-8" = ""): Tensor {
   return map(StringLower, input, "lower", { encoding });
 }
 
-/** Each string in upper case: of ASCII letters, or of all with encoding `"utf-8"`. TensorFlow op `StringUpper`. */
+/**
+ * Each string in upper case: of ASCII letters, or of all with encoding `"utf-8"`. TensorFlow op `StringUpper`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.strings.upper(["weft"]).arraySync()); // ["WEFT"]
+ * ```
+ */
 export function upper(input: TensorLike, encoding: "" | "utf-8" = ""): Tensor {
   return map(StringUpper, input, "upper", { encoding });
 }
 
-/** Each string without the white space at its ends. TensorFlow op `StringStrip`. */
+/**
+ * Each string without the white space at its ends. TensorFlow op `StringStrip`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.strings.strip([" a b "]).arraySync()); // ["a b"]
+ * ```
+ */
 export function strip(input: TensorLike): Tensor {
   return map(StringStrip, input, "strip");
 }
@@ -173,7 +189,15 @@ export function regexReplace(
   });
 }
 
-/** True for each string that a regular expression matches as a whole. TensorFlow op `StaticRegexFullMatch`. */
+/**
+ * True for each string that a regular expression matches as a whole. TensorFlow op `StaticRegexFullMatch`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.strings.regexFullMatch(["a1", "a1b"], "[a-z][0-9]").arraySync()); // [true, false]
+ * ```
+ */
 export function regexFullMatch(input: TensorLike, pattern: string): Tensor {
   return map(StaticRegexFullMatch, input, "regexFullMatch", { pattern });
 }
@@ -333,12 +357,28 @@ function wantBuckets(numBuckets: number): void {
   );
 }
 
-/** Each string of bytes in web-safe base64. TensorFlow op `EncodeBase64`. */
+/**
+ * Each string of bytes in web-safe base64. TensorFlow op `EncodeBase64`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.strings.encodeBase64(["hi"]).arraySync()); // ["aGk"]
+ * ```
+ */
 export function encodeBase64(input: TensorLike, pad = false): Tensor {
   return map(EncodeBase64, input, "encodeBase64", { pad });
 }
 
-/** The bytes that each string writes in web-safe base64. TensorFlow op `DecodeBase64`. Throws `InvalidArgumentError` for other text. */
+/**
+ * The bytes that each string writes in web-safe base64. TensorFlow op `DecodeBase64`. Throws `InvalidArgumentError` for other text.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.strings.decodeBase64(["aGk"]).arraySync()); // ["hi"]
+ * ```
+ */
 export function decodeBase64(input: TensorLike): Tensor {
   return map(DecodeBase64, input, "decodeBase64");
 }

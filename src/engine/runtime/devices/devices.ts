@@ -180,6 +180,12 @@ function choose(found: Device | null): string | null {
 /**
  * Makes `"webgpu"` or `"cpu"` the default device. False if it is not available. Rejects with `ValueError` for another
  * name.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(await tf.setBackend("cpu")); // true
+ * ```
  */
 export async function setBackend(name: "webgpu" | "cpu"): Promise<boolean> {
   if (name === "cpu") {
@@ -205,7 +211,16 @@ export async function hasGpu(): Promise<boolean> {
   return await probe() !== null;
 }
 
-/** Returns the name of the default device's backend. */
+/**
+ * Returns the name of the default device's backend.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * await tf.setBackend("cpu");
+ * console.log(tf.getBackend()); // cpu
+ * ```
+ */
 export function getBackend(): "webgpu" | "cpu" {
   return defaultDevice().type === "GPU" ? "webgpu" : "cpu";
 }
@@ -222,7 +237,15 @@ export interface DeviceInfo {
   readonly software: boolean;
 }
 
-/** Lists the devices found so far; call `ready()` first to see GPUs. */
+/**
+ * Lists the devices found so far; call `ready()` first to see GPUs.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(tf.listDevices().map(({ type }) => type).includes("CPU")); // true
+ * ```
+ */
 export function listDevices(): DeviceInfo[] {
   return (inUse.gpu ? [cpu, inUse.gpu] : [cpu]).map(({ name, type, description, software }) => ({
     name,

@@ -193,14 +193,34 @@ export function scope(): Scope {
   };
 }
 
-/** Keeps a tensor, or the parts of a composite one, alive past the scopes in force; dispose it yourself. */
+/**
+ * Keeps a tensor, or the parts of a composite one, alive past the scopes in force; dispose it yourself.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const x = tf.tidy(() => tf.keep(tf.tensor([1, 2])));
+ * console.log(x.isDisposed); // false
+ * x.dispose();
+ * ```
+ */
 export function keep<T extends Tensor | CompositeTensor>(tensor: T): T {
   if (tensor instanceof Tensor) return tensor.keep() as T;
   for (const t of tensorsIn(tensor)) t.keep();
   return tensor;
 }
 
-/** Disposes every tensor in a nest. */
+/**
+ * Disposes every tensor in a nest.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const x = tf.tensor([1]), y = tf.tensor([2]);
+ * tf.dispose({ x, others: [y] });
+ * console.log(x.isDisposed, y.isDisposed); // true true
+ * ```
+ */
 export function dispose(container: unknown): void {
   for (const t of tensorsIn(container)) t.dispose();
 }

@@ -224,7 +224,10 @@ export class Variable<R extends Rank = Rank> extends Tensor<R> {
   override setShape(shape: PartialShape): void {
     this.#now.value.setShape(shape);
   }
-  /** Frees the value. Later uses throw `FailedPreconditionError`. */
+  /**
+   * Frees the value. Reading it then throws `FailedPreconditionError`; `assign` gives the variable a value again, as neither TensorFlow nor
+   * TensorFlow.js refuses it.
+   */
   override dispose(): void {
     if (named.get(this.name) === this) named.delete(this.name);
     this.#now.dispose();

@@ -103,6 +103,17 @@ export function textLines(files: Files, options: FileOptions = {}): Dataset<Tens
 /**
  * The records of TFRecord files as strings of bytes. An iteration rejects with `DataLossError` for a record that is cut off or whose checksum
  * is wrong. Follows TensorFlow `tf.data.TFRecordDataset`; {@linkcode TFRecordWriter} writes such files.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const path = await Deno.makeTempFile();
+ * const writer = new tf.io.TFRecordWriter(path);
+ * for (const text of ["a", "b"]) await writer.write(text);
+ * await writer.close();
+ * console.log(await Array.fromAsync(tf.data.tfrecord(path).asNumpyIterator(), (x) => x.text())); // ["a", "b"]
+ * await Deno.remove(path);
+ * ```
  */
 export function tfrecord(files: Files, options: FileOptions = {}): Dataset<Tensor> {
   return new Dataset<Tensor>(recordsSource(files, options));

@@ -58,6 +58,14 @@ export async function readCheckpointState(
 /**
  * Returns the latest prefix in a folder's state file, or null where there is none or no such checkpoint. Follows
  * TensorFlow `tf.train.latest_checkpoint`. Rejects with `UnimplementedError` in browsers.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const folder = await Deno.makeTempDir();
+ * console.log(await tf.train.latestCheckpoint(folder)); // null
+ * await Deno.remove(folder, { recursive: true });
+ * ```
  */
 export async function latestCheckpoint(
   folder: string,

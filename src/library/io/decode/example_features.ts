@@ -86,6 +86,14 @@ export type ParsedExample<F extends ExampleFeatures, Ragged = RaggedTensor> = {
 /**
  * Makes a feature that has this shape in each example; `defaultValue` is for examples without it. Follows TensorFlow
  * `tf.io.FixedLenFeature`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const { encodeExample, FixedLenFeature, parseExample } = tf.io;
+ * const { x } = parseExample([encodeExample({ x: [1, 2] })], { x: FixedLenFeature([2], "float32") });
+ * console.log((x as tf.Tensor).arraySync()); // [[1, 2]]
+ * ```
  */
 export function FixedLenFeature(
   shape: Shape,
@@ -97,6 +105,14 @@ export function FixedLenFeature(
 
 /**
  * Makes a feature of any number of values, which becomes a `tf.SparseTensor`. Follows TensorFlow `tf.io.VarLenFeature`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const { encodeExample, parseExample, VarLenFeature } = tf.io;
+ * const { x } = parseExample([encodeExample({ x: [1, 2] })], { x: VarLenFeature("float32") });
+ * console.log((x as tf.SparseTensor).values.arraySync()); // [1, 2]
+ * ```
  */
 export function VarLenFeature(dtype: ExampleDType): VarLenFeature {
   return { kind: "varLen", dtype: exampleDType(dtype) };
@@ -105,6 +121,15 @@ export function VarLenFeature(dtype: ExampleDType): VarLenFeature {
 /**
  * Makes a feature of any number of parts of this shape, padded with `defaultValue` to the longest; also where it is
  * missing, which TensorFlow allows only with `allow_missing`. Follows TensorFlow `tf.io.FixedLenSequenceFeature`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const { encodeExample, FixedLenSequenceFeature, parseExample } = tf.io;
+ * const records = [encodeExample({ x: [1, 2] }), encodeExample({ x: [3] })];
+ * const { x } = parseExample(records, { x: FixedLenSequenceFeature([], "float32", 0) });
+ * console.log((x as tf.Tensor).arraySync()); // [[1, 2], [3, 0]]
+ * ```
  */
 export function FixedLenSequenceFeature(
   shape: Shape,
@@ -117,6 +142,15 @@ export function FixedLenSequenceFeature(
 /**
  * Makes a feature of any number of values, which becomes a row of a `tf.RaggedTensor`; `valueKey` is its name in the
  * examples where that differs. Follows TensorFlow `tf.io.RaggedFeature`, without partitions.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const { encodeExample, parseExample, RaggedFeature } = tf.io;
+ * const records = [encodeExample({ x: [1, 2] }), encodeExample({ x: [3] })];
+ * const { x } = parseExample(records, { x: RaggedFeature("float32") });
+ * console.log((x as tf.RaggedTensor).toList()); // [[1, 2], [3]]
+ * ```
  */
 export function RaggedFeature(dtype: ExampleDType, valueKey?: string): RaggedFeature {
   return { kind: "ragged", dtype: exampleDType(dtype), valueKey };

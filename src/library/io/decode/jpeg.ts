@@ -62,6 +62,14 @@ export function extractJpegShape(
 /**
  * A part of a JPEG: `cropWindow` is its top, left, height and width. Of shape `[height, width, channels]`, uint8. Throws as `io.decodeJpeg`
  * does, and `InvalidArgumentError` for a window that goes beyond the image. Follows TensorFlow `tf.io.decode_and_crop_jpeg`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import "@weft/weft/image";
+ * const jpeg = tf.io.encodeJpeg(tf.cast(tf.fill([8, 8, 3], 100), "uint8"));
+ * console.log(tf.io.decodeAndCropJpeg(jpeg, [0, 0, 4, 2]).shape); // [4, 2, 1]
+ * ```
  */
 export function decodeAndCropJpeg(
   contents: Contents,
@@ -89,6 +97,14 @@ function passed(
 /**
  * An image `[height, width, 1 or 3]` as it comes back from a JPEG of a quality from 0 to 100, in its own dtype; floats are from 0 to 1.
  * Throws as `io.encodeJpeg` does. Follows TensorFlow `tf.image.adjust_jpeg_quality`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import "@weft/weft/image";
+ * const image = tf.cast(tf.fill([8, 8, 3], 100), "uint8");
+ * console.log(tf.io.adjustJpegQuality(image, 50).shape); // [8, 8, 3]
+ * ```
  */
 export function adjustJpegQuality(image: TensorLike, quality: TensorLike): Tensor {
   const fn = "adjustJpegQuality";
@@ -98,6 +114,14 @@ export function adjustJpegQuality(image: TensorLike, quality: TensorLike): Tenso
 /**
  * {@linkcode adjustJpegQuality} with a quality drawn from `minQuality` up to, not including, `maxQuality`. Throws `ValueError` for
  * qualities that are not from 0 to 100 or not in order. Follows TensorFlow `tf.image.random_jpeg_quality`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import "@weft/weft/image";
+ * const image = tf.cast(tf.fill([8, 8, 3], 100), "uint8");
+ * console.log(tf.io.randomJpegQuality(image, 50, 90).shape); // [8, 8, 3]
+ * ```
  */
 export function randomJpegQuality(
   image: TensorLike,
@@ -112,6 +136,15 @@ export function randomJpegQuality(
 /**
  * {@linkcode randomJpegQuality} that is always the same for the same seed, two whole numbers. Throws as that does. Follows TensorFlow
  * `tf.image.stateless_random_jpeg_quality`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import "@weft/weft/image";
+ * const image = tf.cast(tf.fill([8, 8, 3], 100), "uint8");
+ * const changed = () => tf.io.statelessRandomJpegQuality(image, 50, 90, [1, 2]);
+ * console.log(tf.all(tf.equal(changed(), changed())).item()); // true
+ * ```
  */
 export function statelessRandomJpegQuality(
   image: TensorLike,
