@@ -204,27 +204,6 @@ Deno.test("eager errors from the package begin at the user's line in Deno", asyn
   assertEquals(await inDeno(`${ON_CPU}${MISTAKES}\nconsole.log(wrong.join());`), "");
 });
 
-Deno.test("eager errors begin at the user's line beside what Vite's dev server bundles of packages", async () => {
-  const folder = `${home}/node_modules/.vite/deps`, dep = "@weft_weft.js?v=1a2b3c";
-  try {
-    await build({
-      absWorkingDir: home,
-      entryPoints: { "@weft_weft": "package/mod.js" },
-      bundle: true,
-      splitting: true,
-      format: "esm",
-      outdir: folder,
-      logLevel: "error",
-    });
-  } finally {
-    await stop();
-  }
-  const code = `import * as tf from ${JSON.stringify(`./node_modules/.vite/deps/${dep}`)};
-    await tf.setBackend("cpu");${MISTAKES.replaceAll("weft-chunk", "deps")}
-    console.log(wrong.join());`;
-  assertEquals(await inDeno(code), "");
-});
-
 Deno.test({
   name: "eager errors from the package begin at the user's line in Node [node]",
   ignore: node === null,
