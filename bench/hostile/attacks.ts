@@ -13,7 +13,7 @@ const ATTACKS: readonly (readonly [keyof Targets | null, Readonly<Record<string,
   ["dispatcher", DATASETS],
 ];
 
-/** The attacks on some servers, by their names, which hold `text`. Throws `RangeError` where there is none. */
+/** The attacks on some servers, by their names, which hold one of the texts in `text`, parted by commas. Throws `RangeError` where there is none. */
 export function attacksOn(
   servers: readonly string[],
   text: string,
@@ -21,7 +21,8 @@ export function attacksOn(
   const all = ATTACKS.flatMap(([server, attacks]) =>
     server === null || servers.includes(server) ? Object.entries(attacks) : []
   );
-  const found = all.filter(([name]) => name.includes(text));
+  const texts = text.split(",");
+  const found = all.filter(([name]) => texts.some((part) => name.includes(part.trim())));
   if (found.length > 0) return found;
   throw new RangeError(
     `Cannot attack by "${text}": wanted a part of a name, such as ${

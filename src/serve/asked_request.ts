@@ -50,4 +50,7 @@ export interface AskedRequest extends Pick<Request, "method" | "url" | "signal" 
 }
 
 /** A request whose body may be read in one go. */
-export type ReadableRequest = AskedRequest & Pick<Request, "bodyUsed" | "arrayBuffer">;
+export interface ReadableRequest extends AskedRequest, Pick<Request, "bodyUsed" | "arrayBuffer"> {
+  /** True where whoever reads its body has the memory of each part alone, and may give it away. */
+  readonly givesParts?: boolean;
+}

@@ -202,7 +202,7 @@ class ModelServer {
       // A header `Host` that is no host makes no URL.
       if (!URL.canParse(request.url)) throw new HttpError(400, "Cannot read the request's URL");
       const path = new URL(request.url).pathname;
-      model = (V1.exec(path) ?? V2.exec(path))?.[1];
+      model = nameIn((V1.exec(path) ?? V2.exec(path))?.[1]);
       answer = this.#origins.preflight(request) ??
         await this.#route(request, { path, isDraining });
     } catch (error) {
@@ -346,7 +346,16 @@ function positive(name: string, value: number): number {
 }
 
 function asked([, model, version, what]: RegExpExecArray, isDraining: boolean): Asked {
-  return { model, version, what: what ?? "", isDraining };
+  return { model: nameIn(model), version, what: what ?? "", isDraining };
+}
+
+/** The name that a part of a path says, as "a b" in `a%20b`. Throws `HttpError` 400 for one that says none. */
+function nameIn<T extends string | undefined>(part: T): T {
+  try {
+    return part === undefined ? part : decodeURIComponent(part) as T;
+  } catch {
+    throw new HttpError(400, `Cannot read the path's "${part}": wanted characters or %XX in UTF-8`);
+  }
 }
 
 /** Throws `HttpError` 405 for a request of another method. */

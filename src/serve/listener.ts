@@ -4,7 +4,7 @@ import https from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { deferred } from "../engine/runtime/run/timers.ts";
 import { type Answer, answerOf } from "./answer.ts";
-import { Pipeline } from "./connections.ts";
+import { Pipeline, Places } from "./connections.ts";
 import type { CrossOrigin } from "./cross_origin.ts";
 import { clientOf } from "./fair_queue.ts";
 import { failure, HttpError } from "./http_error.ts";
@@ -25,6 +25,8 @@ const TAKING_MS = 30_000;
 const SENT_BYTES = 1 << 18;
 /** Milliseconds between two looks for connections whose headers are late. */
 const CHECKING_MS = 5000;
+/** Most connections of one client: a proxy has that of many. */
+const MOST_CONNECTIONS = 1024;
 /** Most header fields of a request: engines take milliseconds for some hundred, and seconds for a thousand. */
 const MOST_FIELDS = 100;
 
@@ -37,6 +39,8 @@ export interface ListenOptions {
   readonly key?: string;
   /** Milliseconds that a client has to take 256 KiB of an answer. Default 30,000. */
   readonly takingMs?: number;
+  /** Most connections that one client has, and begins within a second; more are ended at once. Default 1,024. */
+  readonly mostConnections?: number;
   /** Pages that may read the answers, those to what is no request among them. Default: none of other origins. */
   readonly origins?: CrossOrigin;
 }
@@ -56,10 +60,12 @@ type Answering = (request: ReadableRequest) => Promise<Response | Answer>;
  * other request has a turn meanwhile. Rejects where the port cannot be had.
  */
 export async function listen(
-  { hostname, port, cert, key, takingMs = TAKING_MS, origins }: ListenOptions,
+  { hostname, port, cert, key, takingMs = TAKING_MS, mostConnections = MOST_CONNECTIONS, origins }:
+    ListenOptions,
   answer: Answering,
 ): Promise<Listener> {
-  const turns = new Turns(), lines = new WeakMap<Socket, Line>();
+  const turns = new Turns(), places = new Places(mostConnections);
+  const lines = new WeakMap<Socket, Line>();
   const on = (message: IncomingMessage, response: ServerResponse): void => {
     const line = lines.get(message.socket)!, before = line.sent, sent = deferred<void>();
     line.sent = sent.promise;
@@ -83,23 +89,30 @@ export async function listen(
     : http.createServer(options, on);
   // One more than are taken tells a request with too many.
   server.maxHeadersCount = MOST_FIELDS + 1;
-  server.prependListener(
-    isSecure ? "secureConnection" : "connection",
-    (socket: Socket) => {
-      const gone = new AbortController(), client = clientOf(socket.remoteAddress ?? "");
-      const shared = turns.of(client);
-      // A reason of its own would cost a stack for each.
-      socket.once("close", () => gone.abort(LEFT));
-      lines.set(socket, {
-        input: new PiecewiseInput(socket, shared),
-        pipeline: new Pipeline(shared),
-        client,
-        turns: shared,
-        gone,
-        sent: Promise.resolve(),
-      });
-    },
-  );
+  let isClosing = false;
+  const adopt = (socket: Socket): void => {
+    const client = clientOf(socket.remoteAddress ?? ""), shared = turns.of(client);
+    const gone = new AbortController();
+    // A reason of its own would cost a stack for each.
+    socket.once("close", () => gone.abort(LEFT));
+    const input = new PiecewiseInput(socket, shared), pipeline = new Pipeline(shared);
+    lines.set(socket, { input, pipeline, client, turns: shared, gone, sent: Promise.resolve() });
+    // Node makes a parser for each.
+    shared.take(() => {
+      if (isClosing) socket.destroy();
+      else if (!socket.destroyed) begin(socket);
+    }, true);
+  };
+  const accepted = replaceListener(server, "connection", (socket) => {
+    const client = clientOf(socket.remoteAddress ?? "");
+    // An error before its turn ends it, and nothing else.
+    socket.on("error", () => {});
+    if (!places.take(client)) return void socket.destroy();
+    socket.once("close", () => places.leave(client));
+    if (isSecure) accepted(socket);
+    else adopt(socket);
+  });
+  const begin = isSecure ? replaceListener(server, "secureConnection", adopt) : accepted;
   server.on("clientError", (error: NodeError, socket: Socket) => {
     const line = lines.get(socket);
     // TLS has errors before there is a connection, and the parser one for each of the next bytes.
@@ -114,11 +127,24 @@ export async function listen(
   return {
     port: (server.address() as AddressInfo).port,
     close() {
+      isClosing = true;
       server.close();
       server.closeIdleConnections();
       return ended.promise;
     },
   };
+}
+
+/** Replaces the listener that Node has for connections, and returns it. */
+function replaceListener(
+  server: http.Server,
+  event: "connection" | "secureConnection",
+  listener: (socket: Socket) => void,
+): (socket: Socket) => void {
+  const [begin] = server.listeners(event);
+  server.removeAllListeners(event);
+  server.on(event, listener);
+  return (socket) => void begin.call(server, socket);
 }
 
 /** A connection. */

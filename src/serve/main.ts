@@ -3,29 +3,21 @@
  *
  *   deno run -A main.ts MODEL_DIR... [--name NAME] [--host 127.0.0.1] [--port 8501] [--device cpu|webgpu] [--batch ROWS]
  *                       [--batch-delay MS] [--timeout MS] [--token-env NAME] [--cert FILE --key FILE] [--origins ORIGIN,...]
+ *                       [--connections N]
  *
  * MODEL_DIR is the folder of a SavedModel or of a TensorFlow.js model (`model.json`), or holds a folder of them for each version, named
  * by its number: the highest is served. A model is called like its folder, or `NAME=MODEL_DIR`. It listens on loopback unless
  * told otherwise. Pages of the origins that are named, or of all by `*`, may ask it. The token that clients must bring is read from the environment, where other processes cannot see it. With a
- * certificate and its private key, PEM files both, it answers by HTTPS. SIGTERM and SIGINT end it when all requests are answered.
+ * certificate and its private key, PEM files both, it answers by HTTPS. One client has, and begins within a second, 1,024 connections, or as many as are told. SIGTERM and SIGINT end it when all requests are answered.
  *
  * @module
  */
 import { parseArgs } from "node:util";
-import { loadGraphModel, setBackend } from "../../mod.ts";
-import {
-  NotFoundError,
-  PermissionDeniedError,
-  UnavailableError,
-  ValueError,
-} from "../engine/core/errors.ts";
+import { NotFoundError, PermissionDeniedError, ValueError } from "../engine/core/errors.ts";
 import { runMain } from "../library/io/command.ts";
-import { loadSavedModel } from "../tensorflow/files/saved_model.ts";
 import { CrossOrigin } from "./cross_origin.ts";
 import { createHandler, type Handler } from "./handler.ts";
 import { listen } from "./listener.ts";
-import type { Versions } from "./model_entry.ts";
-import type { ServableModel } from "./servable.ts";
 import { answerFrom, failFrom, frontOf } from "./worker_handler.ts";
 
 /** The used part of `Deno`: the library's types know browsers only. */
@@ -34,9 +26,7 @@ interface DenoRuntime {
   readonly mainModule: string;
   readonly env: { get(name: string): string | undefined };
   exit(code: number): never;
-  stat(path: string): Promise<{ readonly isDirectory: boolean }>;
   readTextFile(path: string): Promise<string>;
-  readDir(path: string): AsyncIterable<{ readonly name: string; readonly isDirectory: boolean }>;
   readonly permissions: {
     request(wanted: { readonly name: "net"; readonly host: string }): Promise<{
       readonly state: string;
@@ -49,43 +39,7 @@ const deno = (globalThis as unknown as { readonly Deno: DenoRuntime }).Deno;
 
 const USAGE =
   "usage: serve [NAME=]MODEL_DIR... [--host HOST] [--port PORT] [--device cpu|webgpu] " +
-  "[--batch ROWS] [--batch-delay MS] [--timeout MS] [--token-env NAME] [--cert FILE --key FILE] [--origins ORIGIN,...]";
-
-async function exists(path: string): Promise<boolean> {
-  return await deno.stat(path).then(() => true, () => false);
-}
-
-async function load(folder: string): Promise<ServableModel | null> {
-  if (await exists(`${folder}/saved_model.pb`)) return await loadSavedModel(folder);
-  if (await exists(`${folder}/model.json`)) return await loadGraphModel(`${folder}/model.json`);
-  return null;
-}
-
-/** Loads the model of a folder, or of its highest version. */
-async function loadModel(folder: string): Promise<ServableModel | Versions> {
-  if (!await exists(folder)) {
-    throw new NotFoundError(`Cannot serve ${folder}: there is no such folder`);
-  }
-  if (!(await deno.stat(folder)).isDirectory) {
-    const hint = folder.endsWith(".onnx")
-      ? `; convert it: deno run -A jsr:@weft/weft/onnx convert ${folder} FOLDER`
-      : "";
-    throw new ValueError(`Cannot serve ${folder}: it is no folder${hint}`);
-  }
-  const model = await load(folder);
-  if (model !== null) return model;
-  const versions: string[] = [];
-  for await (const entry of deno.readDir(folder)) {
-    if (entry.isDirectory && /^\d+$/.test(entry.name)) versions.push(entry.name);
-  }
-  for (const version of versions.sort((a, b) => Number(b) - Number(a))) {
-    const model = await load(`${folder}/${version}`);
-    if (model !== null) return { versions: { [Number(version)]: model } };
-  }
-  throw new NotFoundError(
-    `Cannot serve ${folder}: it has no saved_model.pb, no model.json and no numbered folder with one`,
-  );
-}
+  "[--batch ROWS] [--batch-delay MS] [--timeout MS] [--token-env NAME] [--cert FILE --key FILE] [--origins ORIGIN,...] [--connections N]";
 
 /** Splits `NAME=FOLDER`; a folder alone names its model. */
 function named(text: string): [string, string] {
@@ -109,8 +63,10 @@ function portOf(text: string): number {
 
 /** Reads a file in PEM form. Throws `ValueError` where it holds no `what`. */
 async function pem(file: string, what: "CERTIFICATE" | "PRIVATE KEY"): Promise<string> {
-  if (!await exists(file)) throw new NotFoundError(`Cannot read ${file}: there is no such file`);
-  const text = await deno.readTextFile(file);
+  const text = await deno.readTextFile(file).catch((error: Error) => {
+    if (error.name !== "NotFound") throw error;
+    throw new NotFoundError(`Cannot read ${file}: there is no such file`);
+  });
   if (new RegExp(`-----BEGIN [A-Z ]*${what}-----`).test(text)) return text;
   throw new ValueError(`Cannot serve by HTTPS: ${file} holds no ${what} in PEM form`);
 }
@@ -138,6 +94,7 @@ interface Flags {
   readonly cert?: string | undefined;
   readonly key?: string | undefined;
   readonly origins?: string | undefined;
+  readonly connections: string;
 }
 
 function parse(args: readonly string[]): { flags: Flags; folders: readonly string[] } {
@@ -155,6 +112,7 @@ function parse(args: readonly string[]): { flags: Flags; folders: readonly strin
       cert: { type: "string" },
       key: { type: "string" },
       origins: { type: "string" },
+      connections: { type: "string", default: "1024" },
     },
   });
   if (positionals.length === 0) throw new ValueError(USAGE);
@@ -169,21 +127,9 @@ async function makeHandler(args: readonly string[]): Promise<Handler> {
   if (variable !== undefined && !token) {
     throw new ValueError(`Cannot read the token: the environment has no ${variable}`);
   }
-  const { device } = flags;
-  if (device !== undefined && device !== "cpu" && device !== "webgpu") {
-    throw new ValueError(`Cannot use --device "${device}": wanted cpu or webgpu`);
-  }
-  if (device !== undefined && !await setBackend(device)) {
-    throw new UnavailableError(`Cannot use --device ${device}: there is none`);
-  }
-  const models: Record<string, ServableModel | Versions> = {};
-  for (const text of folders) {
-    const [name, folder] = named(text);
-    if (Object.hasOwn(models, name)) {
-      throw new ValueError(`Cannot serve two models as "${name}": wanted NAME=MODEL_DIR for one`);
-    }
-    models[name] = await loadModel(folder);
-  }
+  // The thread that listens has no need of the library, and collects its garbage in a quarter of the time without it.
+  const { loadModels } = await import("./model_folders.ts");
+  const models = await loadModels(folders.map(named), flags.device);
   return createHandler({
     models,
     timeoutMs: numberOf("timeout", flags.timeout),
@@ -210,13 +156,15 @@ async function main(args: readonly string[]): Promise<number> {
   const tls = await certificate(flags);
   const origins = new CrossOrigin(flags.origins?.split(","));
   const port = portOf(flags.port), timeoutMs = numberOf("timeout", flags.timeout);
+  const mostConnections = numberOf("connections", flags.connections);
+  if (mostConnections < 1) throw new ValueError("Cannot use --connections 0: wanted 1 or more");
   const host = flags.host.includes(":") ? `[${flags.host}]` : flags.host;
   await askToListen(`${host}:${port}`);
   const worker = new Worker(deno.mainModule, { type: "module" });
   const front = await frontOf(worker, { timeoutMs });
   const names = folders.map((text) => named(text)[0]).join(", ");
   const listener = await listen(
-    { ...tls, hostname: flags.host, port, origins },
+    { ...tls, hostname: flags.host, port, origins, mostConnections },
     (request) => Promise.resolve(origins.preflight(request) ?? front.answer(request)),
   );
   const scheme = tls.cert === undefined ? "http" : "https";

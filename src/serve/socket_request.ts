@@ -25,6 +25,7 @@ export class SocketRequest implements ReadableRequest {
   readonly signal: AbortSignal;
   readonly isAlone: boolean;
   readonly client: string;
+  readonly givesParts = true;
   readonly #message: IncomingMessage;
   #body: ReadableStream<Uint8Array<ArrayBuffer>> | null = null;
 
@@ -58,10 +59,18 @@ export class SocketRequest implements ReadableRequest {
     const message = this.#message, parts: Uint8Array[] = [];
     const { promise, resolve, reject } = deferred<ArrayBuffer>();
     message.on("data", (part: Uint8Array) => void parts.push(part));
-    message.once("end", () => resolve(concatBytes(parts).buffer));
+    message.once("end", () => resolve(joined(parts).buffer));
     message.once("close", () => reject(LEFT));
     return promise;
   }
+}
+
+/** Concatenates chunks to bytes with memory of their own: a chunk that has its own is that. */
+function joined(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const [{ buffer, length } = new Uint8Array()] = chunks;
+  const isOwn = chunks.length === 1 && buffer instanceof ArrayBuffer &&
+    buffer.byteLength === length;
+  return isOwn ? new Uint8Array(buffer) : concatBytes(chunks);
 }
 
 /** Returns the body as a stream. Bytes that come between two pulls are one part, however many chunks the client sends. */
@@ -69,7 +78,7 @@ function bodyOf(message: IncomingMessage): ReadableStream<Uint8Array<ArrayBuffer
   let isOver = false, isWanted = false, bytes = 0, parts: Uint8Array[] = [];
   const flush = (to: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>): void => {
     if (bytes === 0) return;
-    to.enqueue(concatBytes(parts));
+    to.enqueue(joined(parts));
     isWanted = false;
     bytes = 0;
     parts = [];

@@ -3,6 +3,7 @@ import * as tf from "@weft/weft";
 import { saveModel } from "@weft/weft/tf";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { capture } from "../../tools/command.ts";
+import { readModuleGraph } from "../../tools/module_graph.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const MAP = new URL("tests/npm_only/import_map.json", ROOT).pathname;
@@ -185,6 +186,8 @@ Deno.test("the command tells what it cannot serve", async (t) => {
       [[empty, `--cert=${file}`, `--key=${file}`], `${file} holds no CERTIFICATE in PEM form`],
       [[empty, "--origins="], 'Cannot serve pages of "": wanted an origin'],
       [[empty, "--cert=a.pem"], "--cert and --key are wanted together"],
+      [[empty, "--connections=x"], 'Cannot use --connections "x": wanted a number'],
+      [[empty, "--connections=0"], "Cannot use --connections 0: wanted 1 or more"],
       [[empty, "--device=tpu"], 'Cannot use --device "tpu"'],
       [[empty, "--token-env=NOT_SET_ANYWHERE"], "the environment has no NOT_SET_ANYWHERE"],
     ] as const
@@ -197,4 +200,17 @@ Deno.test("the command tells what it cannot serve", async (t) => {
     });
   }
   await Deno.remove(empty, { recursive: true });
+});
+
+Deno.test("the thread that listens loads no models and no ops: what it holds is what its collections take time for", async () => {
+  const main = "src/serve/main.ts", { imports } = await readModuleGraph([main]);
+  const loaded = new Set([main]), later = new Set<string>();
+  for (const file of loaded) {
+    for (const { target, dynamic, typeOnly } of imports.get(file) ?? []) {
+      if (!typeOnly) (dynamic ? later : loaded).add(target);
+    }
+  }
+  assert(later.has("src/serve/model_folders.ts"));
+  const heavy = /^mod\.ts|^src\/(tensorflow|library\/train|engine\/(kernels|devices))\//;
+  assertEquals([...loaded].filter((file) => heavy.test(file)), []);
 });

@@ -2,6 +2,7 @@
 import * as tf from "@weft/weft";
 import { type Handler, workerHandler } from "@weft/weft/serve";
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { frontOf } from "../../src/serve/worker_handler.ts";
 import { nextTask } from "../../src/engine/runtime/run/timers.ts";
 
 const home = "http://localhost";
@@ -60,6 +61,43 @@ Deno.test("workerHandler() asks its worker nothing for a client that has left", 
   assertEquals((await fetch(predict("double", [1], AbortSignal.abort()))).status, 499);
   assertEquals(asked, []);
   await drain();
+});
+
+Deno.test("parts of a body go to the worker with their memory where nobody else has it, and are copied where someone may", async () => {
+  for (const givesParts of [true, false]) {
+    const parts: [Uint8Array, Transferable[]][] = [];
+    const worker = Object.assign(new EventTarget(), {
+      postMessage(
+        question: { kind: string; id: number; part?: Uint8Array },
+        given: Transferable[],
+      ) {
+        const { kind, id, part } = question;
+        if (part) parts.push([part, given]);
+        if (kind === "part" && !part) tell({ kind: "response", id, answer: { status: 204 } });
+        else if (kind !== "abort") queueMicrotask(() => tell({ kind: "pull", id }));
+      },
+      terminate: () => {},
+    });
+    const tell = (data: unknown): unknown =>
+      worker.dispatchEvent(new MessageEvent("message", { data }));
+    const made = frontOf(worker as unknown as Worker, {});
+    tell({ kind: "begun" });
+    const front = await made, chunks = ["ab", "c"].map((text) => new TextEncoder().encode(text));
+    const request = new Request(`${home}/a`, {
+      method: "POST",
+      body: ReadableStream.from(chunks),
+      duplex: "half",
+    } as RequestInit);
+    const { url, method, signal, body, headers } = request;
+    const answer = await front.answer({
+      ...{ url, method, signal, body, headers, bodyUsed: false, givesParts },
+      arrayBuffer: () => request.arrayBuffer(),
+    });
+    assertEquals(answer.status, 204);
+    assertEquals(parts.map(([part]) => part), chunks);
+    assertEquals(parts.map(([, given]) => given), chunks.map((c) => givesParts ? [c.buffer] : []));
+    await front.drain();
+  }
 });
 
 Deno.test("workerHandler() answers for health while a model computes, and other requests after it", () =>
