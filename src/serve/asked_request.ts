@@ -51,6 +51,6 @@ export interface AskedRequest extends Pick<Request, "method" | "url" | "signal" 
 
 /** A request whose body may be read in one go. */
 export interface ReadableRequest extends AskedRequest, Pick<Request, "bodyUsed" | "arrayBuffer"> {
-  /** True where whoever reads its body has the memory of each part alone, and may give it away. */
+  /** True where the memory of each part of its body is the reader's alone, to give away as well. */
   readonly givesParts?: boolean;
 }

@@ -1,4 +1,4 @@
-/** Connections and their requests: who has very many waits for itself, and not others for it. */
+/** Connections and their requests: a client with very many waits for itself, and others do not wait for it. */
 import type { ClientTurns } from "./turns.ts";
 
 /** Most requests of one connection that are answered at a time: as many as a batch has rows, where nothing else is said. */
