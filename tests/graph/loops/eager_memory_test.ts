@@ -1,6 +1,6 @@
 /** Eager loops and lists leave what they give, and nothing else; writes to a list copy no list. */
 import * as tf from "@weft/weft";
-import { assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import { PersistentList } from "../../../src/engine/core/collections/persistent_list.ts";
 import { testOnDevices } from "../../devices.ts";
 
@@ -63,6 +63,47 @@ for (const [name, [given, loop]] of Object.entries(LOOPS)) {
     assertEquals(seen, given + made, String(left));
   });
 }
+
+/** Loops of a number of turns, which end by themselves; `seen` is called in each. */
+const LONG: Readonly<Record<string, (x: tf.Tensor, n: number, seen: () => void) => void>> = {
+  "over tensors": (x, n, seen) =>
+    void tf.whileLoop(
+      (i) => tf.less(i, n),
+      (i, a) => (seen(), [tf.add(i, 1), tf.add(tf.sin(a), 1)]),
+      [0, x],
+    ),
+  "on a tape that watches nothing": (x, n, seen) => {
+    using _tape = new tf.GradientTape({ watchAccessedVariables: false });
+    LONG["over tensors"](x, n, seen);
+  },
+};
+
+for (const [name, loop] of Object.entries(LONG)) {
+  testOnDevices(`an eager loop ${name} frees at each turn what the turn before made`, () => {
+    using _scope = tf.scope();
+    const x = tf.tensor([1, 2]), counts: number[] = [];
+    loop(x, 20, () => counts.push(tf.memory().numTensors));
+    // The first turns still have what was there before the loop.
+    assertEquals(new Set(counts.slice(2)).size, 1, String(counts));
+  });
+}
+
+testOnDevices("TensorArray of eager code copies no list when it is written", () => {
+  const turns = 64, width = 16;
+  for (const dynamicSize of [false, true]) {
+    for (const elementShape of [null, [width]]) {
+      using _scope = tf.scope();
+      const x = tf.ones([width]), size = dynamicSize ? 0 : turns;
+      const before = tf.memory().numBytes;
+      // Nothing is freed before the scope ends: copies of the list would be there still.
+      let list = new tf.TensorArray("float32", size, { dynamicSize, elementShape });
+      for (let i = 0; i < turns; i++) list = list.write(i, i % 2 === 0 ? x : tf.neg(x));
+      const taken = tf.memory().numBytes - before;
+      assert(taken <= 4 * turns * width, `${taken} bytes, of a known shape: ${elementShape}`);
+      assertEquals(tf.sum(list.stack(), 0).arraySync(), Array(width).fill(0));
+    }
+  }
+});
 
 testOnDevices("TensorArray of eager code keeps each element once, in loops too", () => {
   using _scope = tf.scope();
