@@ -270,11 +270,30 @@ function allPrograms(on: TestDevice): Program[] {
   return made;
 }
 
+/** An even sample, and a program of each kind of op that has none there. */
+function sampled(programs: readonly Program[], usual: number): readonly Program[] {
+  const tried = some(programs, usual), kinds = new Set(tried.map(kindOf));
+  const further = programs.filter((p) => {
+    const isNew = !kinds.has(kindOf(p));
+    kinds.add(kindOf(p));
+    return isNew;
+  });
+  return [...tried, ...further];
+}
+
+function kindOf({ op }: Program): Meaning["kind"] {
+  return lookupOp(op)!.meaning.kind;
+}
+
 testOnDevices(
   "ops of every meaning may be joined with all that reads and makes values",
   async (on) => {
     const failures: string[] = [];
-    const tried = some(allPrograms(on), USUAL[on]);
+    const tried = sampled(allPrograms(on), USUAL[on]);
+    const kinds = new Set(registeredOpNames().map((name) => lookupOp(name)!.meaning.kind));
+    const left = [...kinds].filter((kind) => !tried.some((p) => kindOf(p) === kind));
+    // What is fed and what is constant stand in every program.
+    assertEquals(left.sort(), ["constant", "input"]);
     const hasGradient = ({ op, inputs }: Program): boolean =>
       !NO_GRADIENT.includes(op) && inputs.some((x) => x.dtype === "float32");
     const without = tried.filter((p) => !hasGradient(p)).length;

@@ -186,6 +186,36 @@ testOnDevices("datasets of ragged and sparse tensors are saved and loaded", asyn
   }
 });
 
+/** Stages that hold elements, or parts of them, where a pass is saved. */
+const HELD: Readonly<Record<string, () => Any>> = {
+  "ragged rows, shuffled": () => slices(ragged).repeat(2).shuffle(3, 7),
+  "sparse rows, shuffled": () => slices(sparse).repeat(2).shuffle(3, 7),
+  "ragged batches, rebatched": () => slices(ragged).repeat(3).batch(3).rebatch(2),
+  "sparse batches, unbatched": () => slices(sparse).repeat(2).batch(3).unbatch(),
+  "windows of sparse rows": () =>
+    slices(sparse).repeat(2).window(2).flatMap((w) => w.batch(2) as Any),
+  "rows of deep ragged ones": () => slices(deep).interleave((x) => slices(() => x)),
+  "both in a nest, read ahead": () =>
+    tf.data.zip([slices(ragged), slices(sparse)]).repeat(2).prefetch(2) as Any,
+};
+
+for (const [name, make] of Object.entries(HELD)) {
+  testOnDevices(`a pass over ${name}, goes on from wherever it was saved`, async () => {
+    const wanted: unknown[] = [];
+    for await (const e of make()) wanted.push(await plain(e));
+    for (let at = 0; at <= wanted.length; at++) {
+      using _scope = tf.scope();
+      const pass = make().iterator();
+      for (let i = 0; i < at; i++) await pass.next();
+      const state = await pass.save();
+      await pass.return();
+      const found: unknown[] = [], rest = make().iterator(state);
+      for await (const e of rest) found.push(await plain(e));
+      assertEquals(found, wanted.slice(at), `from ${at}`);
+    }
+  });
+}
+
 testOnDevices("stages that take tensors alone name the composite value", async () => {
   assertThrows(
     () => slices(ragged).paddedBatch(2),
