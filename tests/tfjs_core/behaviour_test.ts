@@ -120,10 +120,12 @@ testOnDevices("numbers beside integers are float32, in functions and in methods"
   const wanted: Readonly<Record<string, readonly [number[], number[]]>> = {
     add: [[355, 510], [355, 510]],
     div: [[100 / 255, 1], [2.55, 1]],
+    floorDiv: [[0, 1], [2, 1]],
     maximum: [[255, 255], [255, 255]],
     minimum: [[100, 255], [100, 255]],
     mod: [[100, 0], [55, 0]],
     mul: [[25500, 65025], [25500, 65025]],
+    prelu: [[100, 255], [255, 255]],
     squaredDifference: [[24025, 0], [24025, 0]],
     sub: [[-155, 0], [155, 0]],
   };
@@ -144,6 +146,15 @@ testOnDevices("numbers beside integers are float32, in functions and in methods"
   }
   close(pixels.pow(-1), [0.01, 1 / 255]);
   close(tf.pow(2, tf.tensor1d([3, -1], "int32")), [8, 0.5]);
+  close(tf.floorDiv(pixels, 0), [Infinity, Infinity]);
+  for (const x of [tf.tensor1d([1, 0], "int32"), tf.tensor1d([1, 0], "bool")]) {
+    const before = tf.memory().numTensors, logs = [-0.313262, -1.313262];
+    for (const y of [tf.logSoftmax(x), x.logSoftmax(), tf.logSoftmax(x, 0)]) {
+      close(y, logs);
+      y.dispose();
+    }
+    assertEquals(tf.memory().numTensors, before);
+  }
   const isBright = tf.greater(pixels, 150);
   close(tf.where(isBright, pixels, 0), [0, 255]);
   close(pixels.where(isBright, 1), [1, 255]);

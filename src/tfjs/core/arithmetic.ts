@@ -26,6 +26,8 @@ const withFloats = (fn: Binary): Binary => (a, b) => {
 export const add: Binary = withFloats(weft.add);
 /** Quotient; of two tensors of integers rounded down. See `tf.div`. */
 export const div: Binary = withFloats(weft.div);
+/** Quotient rounded down. See `tf.floorDiv`. */
+export const floorDiv: Binary = withFloats(weft.floorDiv);
 /** The larger of two. See `tf.maximum`. */
 export const maximum: Binary = withFloats(weft.maximum);
 /** The smaller of two. See `tf.minimum`. */
@@ -36,6 +38,8 @@ export const mod: Binary = withFloats(weft.mod);
 export const mul: Binary = withFloats(weft.mul);
 /** Power. See `tf.pow`. */
 export const pow: Binary = withFloats(weft.pow);
+/** Leaky rectifier with slopes. See `tf.prelu`. */
+export const prelu: Binary = withFloats(weft.prelu);
 /** Square of the difference. See `tf.squaredDifference`. */
 export const squaredDifference: Binary = withFloats(weft.squaredDifference);
 /** Difference. See `tf.sub`. */
@@ -45,16 +49,26 @@ export function where(condition: TensorLike, a: TensorLike, b: TensorLike): Tens
   return weft.where(condition, beside(a, b), beside(b, a));
 }
 
+/** Logarithm of softmax; of whole numbers too. See `tf.logSoftmax`. */
+export function logSoftmax(logits: TensorLike, axis?: number): Tensor {
+  const isWhole = logits instanceof Tensor && (logits.dtype === "int32" || logits.dtype === "bool");
+  return isWhole
+    ? weft.tidy(() => weft.logSoftmax(weft.cast(logits, "float32"), axis))
+    : weft.logSoftmax(logits, axis) as Tensor;
+}
+
 /** Gives the methods of tensors the same arithmetic. */
 export function useArithmeticInMethods(): void {
   const functions: Readonly<Record<string, Binary>> = {
     add,
     div,
+    floorDiv,
     maximum,
     minimum,
     mod,
     mul,
     pow,
+    prelu,
     squaredDifference,
     sub,
   };
@@ -67,5 +81,8 @@ export function useArithmeticInMethods(): void {
   }
   install("where", function (condition: TensorLike, x: TensorLike) {
     return where(condition, this, x);
+  });
+  install("logSoftmax", function (axis?: number) {
+    return logSoftmax(this, axis);
   });
 }
