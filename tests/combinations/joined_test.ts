@@ -113,12 +113,19 @@ interface Program {
   readonly name: string;
   /** The op in its middle. */
   readonly op: string;
+  /** The number of its reader. */
+  readonly reader: number;
   readonly inputs: readonly tf.NdArray[];
   readonly run: (inputs: readonly tf.Tensor[]) => tf.Tensor;
 }
 
 /** The op with what comes before and after it; null where they do not fit. */
-function program(middle: Middle, before: Part, after: Part, seed: number): Program | null {
+function program(
+  middle: Middle,
+  before: Part,
+  after: Part,
+  seed: number,
+): Omit<Program, "reader"> | null {
   const { def, attrs, free, shape } = middle;
   const first = free < 0 ? [] : before.operands(middle.inputs[free].shape);
   const further = after.operands(shape);
@@ -262,7 +269,7 @@ function allPrograms(on: TestDevice): Program[] {
         const after = accesses[(m + r + b) % accesses.length];
         const one = program(middle, before, after, 7 * m + r);
         wanted++;
-        if (one !== null) made.push(one);
+        if (one !== null) made.push({ ...one, reader: r });
       }
     }
   }
@@ -270,12 +277,13 @@ function allPrograms(on: TestDevice): Program[] {
   return made;
 }
 
-/** An even sample, and a program of each kind of op that has none there. */
+/** An even sample, and a program of each kind of op and of each reader that has none there. */
 function sampled(programs: readonly Program[], usual: number): readonly Program[] {
-  const tried = some(programs, usual), kinds = new Set(tried.map(kindOf));
+  const tried = some(programs, usual);
+  const met = new Set<string | number>(tried.flatMap((p) => [kindOf(p), p.reader]));
   const further = programs.filter((p) => {
-    const isNew = !kinds.has(kindOf(p));
-    kinds.add(kindOf(p));
+    const isNew = !met.has(kindOf(p)) || !met.has(p.reader);
+    met.add(kindOf(p)).add(p.reader);
     return isNew;
   });
   return [...tried, ...further];
@@ -294,6 +302,7 @@ testOnDevices(
     const left = [...kinds].filter((kind) => !tried.some((p) => kindOf(p) === kind));
     // What is fed and what is constant stand in every program.
     assertEquals(left.sort(), ["constant", "input"]);
+    assertEquals(new Set(tried.map((p) => p.reader)).size, READERS.length);
     const hasGradient = ({ op, inputs }: Program): boolean =>
       !NO_GRADIENT.includes(op) && inputs.some((x) => x.dtype === "float32");
     const without = tried.filter((p) => !hasGradient(p)).length;
