@@ -44,7 +44,15 @@ export const prelu: Binary = withFloats(weft.prelu);
 export const squaredDifference: Binary = withFloats(weft.squaredDifference);
 /** Difference. See `tf.sub`. */
 export const sub: Binary = withFloats(weft.sub);
-/** Elements of one tensor or another. See `tf.where`. */
+/**
+ * Elements of one tensor or another. See `tf.where`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.where(tf.tensor1d([1, 0], "bool"), [1, 2], [3, 4]).arraySync()); // [1, 4]
+ * ```
+ */
 export function where(condition: TensorLike, a: TensorLike, b: TensorLike): Tensor {
   return weft.where(condition, beside(a, b), beside(b, a));
 }

@@ -38,7 +38,16 @@ const registered = new Map<string, Registered>();
 /** The registered backend in use, if any. */
 let chosen: string | null = null;
 
-/** Name of the backend in use. */
+/**
+ * Name of the backend in use.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * await tf.setBackend("cpu");
+ * console.log(tf.getBackend()); // cpu
+ * ```
+ */
 export function getBackend(): string {
   return chosen ?? ownBackend();
 }
@@ -51,6 +60,12 @@ export function backendNames(): string[] {
 /**
  * Chooses the backend: `"webgpu"`, `"cpu"`, a name of TensorFlow.js that stands for one of them (`"webgl"`, `"wasm"`,
  * `"tensorflow"`), or a registered backend. Resolves with false where it is unavailable. Throws for an unknown name.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(await tf.setBackend("cpu")); // true
+ * ```
  */
 export function setBackend(backendName: string): Promise<boolean> {
   const own = STAND_FOR[backendName];
@@ -96,7 +111,16 @@ function start(name: string): KernelBackend | Promise<KernelBackend> {
   return entry.starting = (made as Promise<KernelBackend>).then(begin);
 }
 
-/** Returns the backend in use. Throws where it has not started yet. */
+/**
+ * Returns the backend in use. Throws where it has not started yet.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * await tf.ready();
+ * console.log(tf.backend() instanceof tf.KernelBackend); // true
+ * ```
+ */
 export function backend(): KernelBackend {
   if (chosen === null) return weft;
   const made = start(chosen);
@@ -104,20 +128,45 @@ export function backend(): KernelBackend {
   throw new Error(`Cannot use the backend '${chosen}': it has not started, await tf.ready() first`);
 }
 
-/** Waits until the backend in use has started. */
+/**
+ * Waits until the backend in use has started.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * await tf.ready();
+ * console.log(tf.getBackend() !== ""); // true
+ * ```
+ */
 export async function ready(): Promise<void> {
   await devicesReady();
   if (chosen !== null) await start(chosen);
 }
 
-/** Finds a backend by name, and starts it where it can start synchronously; null where there is none. */
+/**
+ * Finds a backend by name, and starts it where it can start synchronously; null where there is none.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.findBackend("none of them")); // null
+ * ```
+ */
 export function findBackend(name: string): KernelBackend | null {
   if (!registered.has(name)) return STAND_FOR[name]?.includes(ownBackend()) ? weft : null;
   const made = start(name);
   return isPromise(made) ? null : made as KernelBackend;
 }
 
-/** Finds the factory of a backend by name; null where there is none. */
+/**
+ * Finds the factory of a backend by name; null where there is none.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(typeof tf.findBackendFactory("cpu")); // function
+ * ```
+ */
 export function findBackendFactory(name: string): BackendFactory | null {
   return registered.get(name)?.factory ?? (name in STAND_FOR ? () => weft : null);
 }
@@ -142,7 +191,16 @@ export function startedBackends(): Record<string, KernelBackend> {
   return Object.fromEntries([[ownBackend(), weft], ...others]);
 }
 
-/** Adds a backend, which `setBackend` chooses by name, whatever its priority. Returns false where the name is taken. */
+/**
+ * Adds a backend, which `setBackend` chooses by name, whatever its priority. Returns false where the name is taken.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.registerBackend("mine", () => new tf.KernelBackend())); // true
+ * tf.removeBackend("mine");
+ * ```
+ */
 export function registerBackend(name: string, factory: BackendFactory, priority = 1): boolean {
   if (registered.has(name)) {
     console.warn(`${name} backend was already registered: the first one stays`);
@@ -152,7 +210,17 @@ export function registerBackend(name: string, factory: BackendFactory, priority 
   return true;
 }
 
-/** Removes a registered backend and disposes it. Throws where there is none. */
+/**
+ * Removes a registered backend and disposes it. Throws where there is none.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * tf.registerBackend("mine", () => new tf.KernelBackend());
+ * tf.removeBackend("mine");
+ * console.log(tf.findBackend("mine")); // null
+ * ```
+ */
 export function removeBackend(name: string): void {
   const entry = registered.get(name);
   if (entry === undefined) {

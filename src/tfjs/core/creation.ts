@@ -30,7 +30,15 @@ function withShape(
   return (values, shape, dtype) => make(values, shape ?? undefined, defaultDType(values, dtype));
 }
 
-/** Makes a tensor. See `tf.tensor`. */
+/**
+ * Makes a tensor. See `tf.tensor`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.tensor([1, 2, 3, 4], [2, 2]).arraySync()); // [[1, 2], [3, 4]]
+ * ```
+ */
 export function tensor<R extends Rank = Rank>(
   values: TensorLike | WebGPUData,
   shape?: readonly number[] | null,
@@ -38,7 +46,15 @@ export function tensor<R extends Rank = Rank>(
 ): Tensor<R> {
   return weft.tensor(values as TensorLike, shape ?? undefined, defaultDType(values, dtype));
 }
-/** Makes a tensor of one axis. See `tf.tensor1d`. */
+/**
+ * Makes a tensor of one axis. See `tf.tensor1d`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.tensor1d([1, 2]).shape); // [2]
+ * ```
+ */
 export function tensor1d(values: TensorLike, dtype?: DataType): Tensor1D {
   return weft.tensor1d(values, defaultDType(values, dtype));
 }

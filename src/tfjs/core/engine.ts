@@ -324,7 +324,15 @@ const scope = globalThis as { _tfengine?: object };
 export const ENGINE: Engine = new Engine();
 scope._tfengine ??= ENGINE;
 
-/** Returns the engine of this process. */
+/**
+ * Returns the engine of this process.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.engine().memory().numTensors === tf.memory().numTensors); // true
+ * ```
+ */
 export function engine(): Engine {
   return ENGINE;
 }

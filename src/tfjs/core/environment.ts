@@ -170,7 +170,16 @@ export function getQueryParams(queryString: string): { [key: string]: string } {
 /** Returns the environment in use. */
 export let ENV: Environment = new Environment(globalThis);
 
-/** Returns the environment in use. */
+/**
+ * Returns the environment in use.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * tf.env().set("DEBUG", false);
+ * console.log(tf.env().getBool("DEBUG")); // false
+ * ```
+ */
 export function env(): Environment {
   return ENV;
 }

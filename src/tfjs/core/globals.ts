@@ -13,7 +13,17 @@ export const version_core = "4.22.0";
 /** Suffix of the names of ops. */
 export const OP_SCOPE_SUFFIX = "__op";
 
-/** Skips costly checks. */
+/**
+ * Skips costly checks.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * tf.enableProdMode();
+ * console.log(tf.env().getBool("PROD")); // true
+ * tf.env().set("PROD", false);
+ * ```
+ */
 export function enableProdMode(): void {
   env().set("PROD", true);
 }
@@ -37,13 +47,29 @@ export function setPlatform(platformName: string, platform: Platform): void {
   env().setPlatform(platformName, platform);
 }
 
-/** Returns the wider of two element types. Throws where there is none. */
+/**
+ * Returns the wider of two element types. Throws where there is none.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.upcastType("int32", "float32")); // float32
+ * ```
+ */
 export function upcastType(typeA: DataType, typeB: DataType): DataType {
   wantString(typeA, "typeA", "upcastType");
   wantString(typeB, "typeB", "upcastType");
   return promote(typeA as DType, typeB as DType) as DataType;
 }
-/** Returns the element type of a sum. */
+/**
+ * Returns the element type of a sum.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.sumOutType("bool")); // int32
+ * ```
+ */
 export function sumOutType(type: DataType): DataType {
   return upcastType(type, "int32");
 }
@@ -51,6 +77,13 @@ export function sumOutType(type: DataType): DataType {
 /**
  * Makes an op of a function, given as the only property of an object: it runs in a scope of its name. Throws for
  * several.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * const double = tf.op({ double_: (x: tf.Tensor) => tf.mul(x, 2) });
+ * console.log(double(tf.scalar(3)).dataSync()[0]); // 6
+ * ```
  */
 export function op<F extends (...args: never[]) => unknown>(f: { [name: string]: F }): F {
   wantObject(f, "f", "op", "an object of one function");

@@ -25,29 +25,75 @@ function checked<X, Y extends TensorLike, R>(
   };
 }
 
-/** The gradient function of a function of one tensor. See `tf.grad`. */
+/**
+ * The gradient function of a function of one tensor. See `tf.grad`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.grad((x) => tf.square(x))(tf.scalar(3)).dataSync()[0]); // 6
+ * ```
+ */
 export function grad(f: (x: Tensor) => Tensor): (x: TensorLike, dy?: TensorLike) => Tensor {
   return checked(withNumbers(f, (f) => weft.grad(f)));
 }
-/** The gradient function of a function of several tensors. See `tf.grads`. */
+/**
+ * The gradient function of a function of several tensors. See `tf.grads`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * const [da, db] = tf.grads((a, b) => tf.mul(a, b))([tf.scalar(2), tf.scalar(3)]);
+ * console.log(da.dataSync()[0], db.dataSync()[0]); // 3 2
+ * ```
+ */
 export function grads(
   f: (...xs: Tensor[]) => Tensor,
 ): (xs: readonly TensorLike[], dy?: TensorLike) => Tensor[] {
   return checked(withNumbers(f, weft.grads));
 }
-/** The value and the gradient. See `tf.valueAndGrad`. */
+/**
+ * The value and the gradient. See `tf.valueAndGrad`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * const { value, grad } = tf.valueAndGrad((x) => tf.square(x))(tf.scalar(3));
+ * console.log(value.dataSync()[0], grad.dataSync()[0]); // 9 6
+ * ```
+ */
 export function valueAndGrad(
   f: (x: Tensor) => Tensor,
 ): (x: Tensor, dy?: Tensor) => weft.ValueAndGrad {
   return checked(withNumbers(f, weft.valueAndGrad));
 }
-/** The value and the gradients. See `tf.valueAndGrads`. */
+/**
+ * The value and the gradients. See `tf.valueAndGrads`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * const { grads } = tf.valueAndGrads((a, b) => tf.mul(a, b))([tf.scalar(2), tf.scalar(3)]);
+ * console.log(grads.map((g) => g.dataSync()[0])); // [3, 2]
+ * ```
+ */
 export function valueAndGrads(
   f: (...xs: Tensor[]) => Tensor,
 ): (xs: readonly Tensor[], dy?: Tensor) => weft.ValueAndGrads {
   return checked(withNumbers(f, weft.valueAndGrads));
 }
-/** The value and the gradients of variables. See `tf.variableGrads`. */
+/**
+ * The value and the gradients of variables. See `tf.variableGrads`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * const w = tf.variable(tf.scalar(3), true, "a_weight");
+ * const { grads } = tf.variableGrads(() => tf.square(w), [w]);
+ * console.log(grads.a_weight.dataSync()[0]); // 6
+ * w.dispose();
+ * ```
+ */
 export function variableGrads(
   f: () => Tensor,
   varList?: readonly Tensor[],

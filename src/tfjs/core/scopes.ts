@@ -29,6 +29,15 @@ export function scopeNames(): string[] {
 /**
  * Runs `fn` and disposes the tensors made inside, except those in its result. A promise is returned with a warning: the
  * scope ends before it resolves. See `tf.tidy`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * const before = tf.memory().numTensors;
+ * const y = tf.tidy(() => tf.add(tf.square(tf.scalar(2)), 1));
+ * console.log(y.dataSync()[0], tf.memory().numTensors - before); // 5 1
+ * y.dispose();
+ * ```
  */
 export function tidy<T>(nameOrFn: string | (() => T), fn?: () => T): T {
   const [name, body] = typeof nameOrFn === "function" && fn === undefined
@@ -53,12 +62,34 @@ export function tidy<T>(nameOrFn: string | (() => T), fn?: () => T): T {
   }
 }
 
-/** Disposes every tensor in a container. See `tf.dispose`. */
+/**
+ * Disposes every tensor in a container. See `tf.dispose`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * const x = tf.scalar(1), y = tf.scalar(2);
+ * tf.dispose({ x, others: [y] });
+ * console.log(x.isDisposed, y.isDisposed); // true true
+ * ```
+ */
 export function dispose(container: unknown): void {
   for (const t of getTensorsInContainer(container)) t.dispose();
 }
 
-/** Keeps a tensor past the open scopes. See `tf.keep`. */
+/**
+ * Keeps a tensor past the open scopes. See `tf.keep`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * const x = tf.tidy(() => {
+ *   const x = tf.keep(tf.scalar(2));
+ *   return x.square().mul(x);
+ * });
+ * console.log(x.dataSync()[0]); // 8
+ * ```
+ */
 export function keep<T extends Tensor>(result: T): T {
   if (!(result instanceof Tensor)) throw wrongArgument(result, "result", "keep", "a tensor");
   return result.keep();

@@ -111,7 +111,18 @@ export function registerClass<T extends Serializable>(
   return cls;
 }
 
-/** Returns the name that a class was registered by, with its package; else its `className`. */
+/**
+ * Returns the name that a class was registered by, with its package; else its `className`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * class Mine {
+ *   static className = "Mine";
+ * }
+ * console.log(tf.serialization.getRegisteredName(Mine as never)); // Mine
+ * ```
+ */
 export function getRegisteredName<T extends Serializable>(cls: SerializableConstructor<T>): string {
   wantFunction(cls, "cls", "getRegisteredName");
   return registeredNames.get(cls) ?? cls.className;

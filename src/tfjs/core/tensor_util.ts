@@ -5,7 +5,16 @@ import { cast } from "../../engine/ops/array/cast.ts";
 import { assert } from "./util/checks.ts";
 import { isTypedArray } from "./util/values.ts";
 
-/** Casts both tensors to the wider of their element types. */
+/**
+ * Casts both tensors to the wider of their element types.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * const [a, b] = tf.tensor_util.makeTypesMatch(tf.scalar(1, "int32"), tf.scalar(2));
+ * console.log(a.dtype, b.dtype); // float32 float32
+ * ```
+ */
 export function makeTypesMatch(a: Tensor, b: Tensor): [Tensor, Tensor] {
   if (a.dtype === b.dtype) return [a, b];
   const dtype = promote(a.dtype, b.dtype);
@@ -20,12 +29,29 @@ export function assertTypesMatch(a: Tensor, b: Tensor): void {
   );
 }
 
-/** True where a list has the tensor's id. */
+/**
+ * True where a list has the tensor's id.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * const x = tf.scalar(1);
+ * console.log(tf.tensor_util.isTensorInList(x, [x])); // true
+ * ```
+ */
 export function isTensorInList(tensor: Tensor, tensorList: readonly Tensor[]): boolean {
   return tensorList.some(({ id }) => id === tensor.id);
 }
 
-/** Collects all tensors in a container, at any depth, each once; objects of any class are searched. */
+/**
+ * Collects all tensors in a container, at any depth, each once; objects of any class are searched.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.tensor_util.getTensorsInContainer({ a: tf.scalar(1), b: [tf.scalar(2)] }).length); // 2
+ * ```
+ */
 export function getTensorsInContainer(result: unknown): Tensor[] {
   const found: Tensor[] = [];
   const seen = new Set<unknown>();

@@ -67,7 +67,16 @@ function areClose(a: number, e: number, epsilon: number): boolean {
   return !(Number.isNaN(a) || Number.isNaN(e) || Math.abs(a - e) > epsilon);
 }
 
-/** Throws where numbers are further apart than `epsilon`. */
+/**
+ * Throws where numbers are further apart than `epsilon`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * tf.test_util.expectArraysClose([1, 2], [1.0001, 2]);
+ * console.log("close"); // close
+ * ```
+ */
 export function expectArraysClose(
   actual: unknown,
   expected: unknown,
@@ -76,7 +85,16 @@ export function expectArraysClose(
   compare(actual, expected, (a, e) => areClose(Number(a), Number(e), epsilon ?? testEpsilon()));
 }
 
-/** Throws where elements differ. */
+/**
+ * Throws where elements differ.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * tf.test_util.expectArraysEqual([1, 2], [1, 2]);
+ * console.log("equal"); // equal
+ * ```
+ */
 export function expectArraysEqual(actual: unknown, expected: unknown): void {
   const wanted = isList(expected) ? expected : [expected];
   const isText = (value: unknown) => typeof value === "string" || value instanceof Uint8Array;
@@ -87,13 +105,31 @@ export function expectArraysEqual(actual: unknown, expected: unknown): void {
   );
 }
 
-/** Throws where two numbers are further apart than `epsilon`. */
+/**
+ * Throws where two numbers are further apart than `epsilon`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * tf.test_util.expectNumbersClose(1, 1.0001);
+ * console.log("close"); // close
+ * ```
+ */
 export function expectNumbersClose(a: number, e: number, epsilon: number = testEpsilon()): void {
   if (!areClose(a, e, epsilon)) throw new Error(`Numbers differ: ${a}, wanted ${e}`);
   passed();
 }
 
-/** Throws where a number lies outside a range. */
+/**
+ * Throws where a number lies outside a range.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * tf.test_util.expectValuesInRange([1, 2], 0, 2);
+ * console.log("within"); // within
+ * ```
+ */
 export function expectValuesInRange(actual: ArrayLike<number>, low: number, high: number): void {
   for (let i = 0; i < actual.length; i++) {
     if (actual[i] < low || actual[i] > high) {

@@ -67,7 +67,16 @@ export async function settled(): Promise<void> {
   probe.dispose();
 }
 
-/** Times a function. */
+/**
+ * Times a function.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * const { wallMs } = await tf.time(() => tf.square(tf.ones([10])).dispose());
+ * console.log(wallMs >= 0); // true
+ * ```
+ */
 export async function time(f: () => void): Promise<TimingInfo> {
   wantFunction(f, "f", "time");
   await settled();
@@ -113,7 +122,16 @@ function bytesOf(out: Tensor, inputs: readonly unknown[]): number {
   return isView ? 0 : storage.bytes;
 }
 
-/** Runs a function, which may await, and returns the kernels that ran meanwhile. */
+/**
+ * Runs a function, which may await, and returns the kernels that ran meanwhile.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * const { newTensors } = await tf.profile(() => tf.square(tf.scalar(3)));
+ * console.log(newTensors > 0); // true
+ * ```
+ */
 export async function profile(f: () => unknown): Promise<ProfileInfo> {
   wantFunction(f, "f", "profile");
   const recorder = new KernelRecorder();

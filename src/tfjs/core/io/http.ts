@@ -174,7 +174,15 @@ export function parseUrl(url: string): [string, string] {
   return [url.substring(0, slash) + "/", query > slash && query > 0 ? url.substring(query) : ""];
 }
 
-/** True for an HTTP URL. */
+/**
+ * True for an HTTP URL.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.io.isHTTPScheme("https://a.b/model.json")); // true
+ * ```
+ */
 export function isHTTPScheme(url: string): boolean {
   wantString(url, "url", "isHTTPScheme");
   return HTTPRequest.URL_SCHEME_REGEX.test(url);

@@ -31,7 +31,16 @@ export const DTYPE_VALUE_SIZE_MAP: { [dtype: string]: number } = {
   complex64: 8,
 };
 
-/** Writes tensors one after the other, with their specs. Rejects for an element type that files cannot hold. */
+/**
+ * Writes tensors one after the other, with their specs. Rejects for an element type that files cannot hold.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * const { data, specs } = await tf.io.encodeWeights({ w: tf.tensor1d([1, 2]) });
+ * console.log(data.byteLength, specs[0].name); // 8 w
+ * ```
+ */
 export async function encodeWeights(
   tensors: NamedTensorMap | readonly NamedTensor[],
   group?: WeightGroup,
@@ -79,7 +88,16 @@ function bytesOf(array: NdArray): Uint8Array<ArrayBuffer> {
   ));
 }
 
-/** Decodes the bytes of {@linkcode encodeWeights}, and dequantizes. */
+/**
+ * Decodes the bytes of {@linkcode encodeWeights}, and dequantizes.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * const { data, specs } = await tf.io.encodeWeights({ w: tf.tensor1d([1, 2]) });
+ * console.log(tf.io.decodeWeights(data, specs).w.arraySync()); // [1, 2]
+ * ```
+ */
 export function decodeWeights(
   weightData: WeightData,
   specs: readonly WeightsManifestEntry[],
@@ -146,7 +164,15 @@ export function base64StringToArrayBuffer(str: string): ArrayBuffer {
   return bytes.buffer;
 }
 
-/** Joins buffers in one. */
+/**
+ * Joins buffers in one.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.io.concatenateArrayBuffers([new ArrayBuffer(2), new ArrayBuffer(3)]).byteLength); // 5
+ * ```
+ */
 export function concatenateArrayBuffers(buffers: ArrayBuffer[] | ArrayBuffer): ArrayBuffer {
   return CompositeArrayBuffer.join(buffers);
 }

@@ -7,12 +7,32 @@ import { Error } from "../../../engine/core/throwing/builtin_errors.ts";
 /** A list whose elements can be moved. */
 export type Shuffled = unknown[] | Uint32Array | Int32Array | Float32Array;
 
-/** Shuffles the elements (Fisher and Yates). */
+/**
+ * Shuffles the elements (Fisher and Yates).
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * const values = [1, 2, 3];
+ * tf.util.shuffle(values);
+ * console.log(values.sort()); // [1, 2, 3]
+ * ```
+ */
 export function shuffle(array: Shuffled): void {
   shuffleTogether([array]);
 }
 
-/** Shuffles both arrays in the same order. Throws where the lengths differ. */
+/**
+ * Shuffles both arrays in the same order. Throws where the lengths differ.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * const keys = [1, 2], names = ["a", "b"];
+ * tf.util.shuffleCombo(keys, names);
+ * console.log(names[keys.indexOf(2)]); // b
+ * ```
+ */
 export function shuffleCombo(array: Shuffled, array2: Shuffled): void {
   if (array.length !== array2.length) {
     throw new Error(
@@ -31,60 +51,143 @@ function shuffleTogether(arrays: readonly Shuffled[]): void {
   }
 }
 
-/** Swaps two elements. */
+/**
+ * Swaps two elements.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * const values = ["a", "b"];
+ * tf.util.swap(values, 0, 1);
+ * console.log(values); // ["b", "a"]
+ * ```
+ */
 export function swap<T>(object: { [index: number]: T }, left: number, right: number): void {
   const kept = object[left];
   object[left] = object[right];
   object[right] = kept;
 }
 
-/** Returns the numbers 0 … n - 1 in a random order. */
+/**
+ * Returns the numbers 0 … n - 1 in a random order.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.util.createShuffledIndices(3).sort()); // Uint32Array(3) [0, 1, 2]
+ * ```
+ */
 export function createShuffledIndices(n: number): Uint32Array {
   const indices = Uint32Array.from({ length: n }, (_, i) => i);
   shuffle(indices);
   return indices;
 }
 
-/** Limits `x` to a range. */
+/**
+ * Limits `x` to a range.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.util.clamp(0, 7, 5)); // 5
+ * ```
+ */
 export function clamp(min: number, x: number, max: number): number {
   return Math.max(min, Math.min(x, max));
 }
 
-/** Returns the number itself where it is even, else the next one. */
+/**
+ * Returns the number itself where it is even, else the next one.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.util.nearestLargerEven(3)); // 4
+ * ```
+ */
 export function nearestLargerEven(val: number): number {
   return val + val % 2;
 }
 
-/** Returns the smallest divisor of `size` that is not below `start`; `size` where there is none. */
+/**
+ * Returns the smallest divisor of `size` that is not below `start`; `size` where there is none.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.util.nearestDivisor(12, 5)); // 6
+ * ```
+ */
 export function nearestDivisor(size: number, start: number): number {
   let divisor = start;
   while (divisor < size && size % divisor !== 0) divisor++;
   return Math.min(divisor, size);
 }
 
-/** The sum. */
+/**
+ * The sum.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.util.sum([1, 2, 3])); // 6
+ * ```
+ */
 export function sum(arr: readonly number[]): number {
   return arr.reduce((a, b) => a + b, 0);
 }
 
-/** Draws a number from `a` up to `b`. */
+/**
+ * Draws a number from `a` up to `b`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * const x = tf.util.randUniform(2, 3);
+ * console.log(x >= 2 && x <= 3); // true
+ * ```
+ */
 export function randUniform(a: number, b: number): number {
   return a + (b - a) * Math.random();
 }
 
-/** Returns the squared distance of two points. */
+/**
+ * Returns the squared distance of two points.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.util.distSquared([0, 0], [3, 4])); // 25
+ * ```
+ */
 export function distSquared(a: FlatVector, b: FlatVector): number {
   let sum = 0;
   for (let i = 0; i < a.length; i++) sum += (Number(a[i]) - Number(b[i])) ** 2;
   return sum;
 }
 
-/** The hyperbolic tangent. */
+/**
+ * The hyperbolic tangent.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.util.tanh(0)); // 0
+ * ```
+ */
 export function tanh(x: number): number {
   return Math.tanh(x);
 }
 
-/** True where two arrays hold the same values; null equals null alone. */
+/**
+ * True where two arrays hold the same values; null equals null alone.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.util.arraysEqual([1, 2], [1, 2])); // true
+ * ```
+ */
 export function arraysEqual(
   n1: ArrayLike<unknown> | null | undefined,
   n2: ArrayLike<unknown> | null | undefined,
@@ -92,7 +195,15 @@ export function arraysEqual(
   return sameLists(n1, n2, (a, b) => a === b);
 }
 
-/** True where two lists of dimensions agree wherever both are known. */
+/**
+ * True where two lists of dimensions agree wherever both are known.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.util.arraysEqualWithNull([1, 2], [1, 3])); // false
+ * ```
+ */
 export function arraysEqualWithNull(
   n1: ArrayLike<number | null> | null | undefined,
   n2: ArrayLike<number | null> | null | undefined,
@@ -111,12 +222,28 @@ function sameLists<T>(
   return true;
 }
 
-/** Pads a text with spaces at the right to `size` characters. */
+/**
+ * Pads a text with spaces at the right to `size` characters.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.util.rightPad("ab", 4).length); // 4
+ * ```
+ */
 export function rightPad(a: string, size: number): string {
   return a.padEnd(size);
 }
 
-/** Flattens a nest to one list; typed arrays count as nests unless `skipTypedArray`. */
+/**
+ * Flattens a nest to one list; typed arrays count as nests unless `skipTypedArray`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.util.flatten([[1, 2], [3]])); // [1, 2, 3]
+ * ```
+ */
 export function flatten<T>(
   arr: T | RecursiveArray<T>,
   result: T[] = [],
@@ -166,13 +293,29 @@ export function repeatedTry(
   });
 }
 
-/** Converts indices to a flat index. */
+/**
+ * Converts indices to a flat index.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.util.locToIndex([1, 2], 2, [3])); // 5
+ * ```
+ */
 export function locToIndex(locs: number[], rank: number, strides: number[]): number {
   if (rank === 0) return 0;
   return locs.reduce((index, loc, axis) => index + loc * (strides[axis] ?? 1), 0);
 }
 
-/** Converts a flat index to indices. */
+/**
+ * Converts a flat index to indices.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.util.indexToLoc(5, 2, [3])); // [1, 2]
+ * ```
+ */
 export function indexToLoc(index: number, rank: number, strides: number[]): number[] {
   const locs: number[] = [];
   for (let axis = 0; axis < rank; axis++) {
@@ -186,6 +329,12 @@ export function indexToLoc(index: number, rank: number, strides: number[]): numb
 /**
  * Normalizes axes to a list without negative ones; all axes where none is given. Throws where one is out of range or no
  * integer.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.util.parseAxisParam(-1, [2, 3])); // [1]
+ * ```
  */
 export function parseAxisParam(
   axis: number | readonly number[] | null | undefined,

@@ -1,12 +1,33 @@
 /** `tf.util`: assertions about values, shapes and dtypes. */
 import { Error } from "../../../engine/core/throwing/builtin_errors.ts";
 
-/** Throws an error with the text unless the condition holds. */
+/**
+ * Throws an error with the text unless the condition holds.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * tf.util.assert(1 < 2, "never told");
+ * console.log("holds"); // holds
+ * ```
+ */
 export function assert(expr: unknown, msg: string | (() => string)): asserts expr {
   if (!expr) throw new Error(typeof msg === "string" ? msg : msg());
 }
 
-/** Throws where two shapes differ. */
+/**
+ * Throws where two shapes differ.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * try {
+ *   tf.util.assertShapesMatch([1], [2]);
+ * } catch (error) {
+ *   console.log((error as Error).name); // Error
+ * }
+ * ```
+ */
 export function assertShapesMatch(
   shapeA: readonly number[],
   shapeB: readonly number[],
@@ -18,7 +39,16 @@ export function assertShapesMatch(
   );
 }
 
-/** Throws where there is no value. */
+/**
+ * Throws where there is no value.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * tf.util.assertNonNull(0);
+ * console.log("holds"); // holds
+ * ```
+ */
 export function assertNonNull(a: unknown): void {
   assert(
     a !== null && a !== undefined,
@@ -26,7 +56,16 @@ export function assertNonNull(a: unknown): void {
   );
 }
 
-/** Throws where a dimension is no integer or negative. */
+/**
+ * Throws where a dimension is no integer or negative.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * tf.util.assertNonNegativeIntegerDimensions([2, 0]);
+ * console.log("holds"); // holds
+ * ```
+ */
 export function assertNonNegativeIntegerDimensions(shape: readonly number[]): void {
   assert(
     shape.every((d) => Number.isInteger(d) && d >= 0),

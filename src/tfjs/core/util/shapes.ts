@@ -5,20 +5,52 @@ import { flatten, parseAxisParam } from "./arrays.ts";
 import { encodeString, isString, isTypedArray } from "./values.ts";
 import { Error } from "../../../engine/core/throwing/builtin_errors.ts";
 
-/** Number of elements. */
+/**
+ * Number of elements.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.util.sizeFromShape([2, 3])); // 6
+ * ```
+ */
 export function sizeFromShape(shape: readonly number[]): number {
   return shape.reduce((size, d) => size * d, 1);
 }
-/** True for a shape without axes. */
+/**
+ * True for a shape without axes.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.util.isScalarShape([])); // true
+ * ```
+ */
 export function isScalarShape(shape: readonly number[]): boolean {
   return shape.length === 0;
 }
-/** Returns two dimensions, nearly equal, that hold `size` elements. */
+/**
+ * Returns two dimensions, nearly equal, that hold `size` elements.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.util.sizeToSquarishShape(10)); // [4, 3]
+ * ```
+ */
 export function sizeToSquarishShape(size: number): [number, number] {
   const width = Math.ceil(Math.sqrt(size));
   return [width, Math.ceil(size / width)];
 }
-/** Returns the steps along each axis but the last, in elements. */
+/**
+ * Returns the steps along each axis but the last, in elements.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.util.computeStrides([2, 3, 4])); // [12, 4]
+ * ```
+ */
 export function computeStrides(shape: readonly number[]): number[] {
   const strides: number[] = [];
   for (let axis = shape.length - 1, step = 1; axis > 0; axis--) {
@@ -27,7 +59,15 @@ export function computeStrides(shape: readonly number[]): number[] {
   return strides;
 }
 
-/** Replaces -1 in a shape by the dimension that `size` implies. Throws where there are two, or none fits. */
+/**
+ * Replaces -1 in a shape by the dimension that `size` implies. Throws where there are two, or none fits.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.util.inferFromImplicitShape([2, -1], 6)); // [2, 3]
+ * ```
+ */
 export function inferFromImplicitShape(shape: number[], size: number): number[] {
   const free = shape.flatMap((d, i) => d === -1 ? [i] : []);
   if (free.length > 1) {
@@ -55,7 +95,15 @@ export function inferFromImplicitShape(shape: number[], size: number): number[] 
   return shape.map((d) => d === -1 ? size / known : d);
 }
 
-/** Removes axes of extent 1, or those named; returns the axes that stay too. Throws where a named one is longer. */
+/**
+ * Removes axes of extent 1, or those named; returns the axes that stay too. Throws where a named one is longer.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.util.squeezeShape([1, 3, 1]).newShape); // [3]
+ * ```
+ */
 export function squeezeShape(
   shape: readonly number[],
   axis?: number | readonly number[] | null,
@@ -73,7 +121,15 @@ export function squeezeShape(
   return { newShape: keptDims.map((i) => shape[i]), keptDims };
 }
 
-/** Makes a zeroed array for elements of a type. Throws for an unknown one. */
+/**
+ * Makes a zeroed array for elements of a type. Throws for an unknown one.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.util.getArrayFromDType("float32", 2)); // Float32Array(2) [0, 0]
+ * ```
+ */
 export function getArrayFromDType(
   dtype: DataType | null | undefined,
   size: number,
@@ -81,7 +137,15 @@ export function getArrayFromDType(
   return dtype === "string" ? new Array<string>(size) : getTypedArrayFromDType(dtype, size);
 }
 
-/** Makes a zeroed typed array for elements of a type. Throws for an unknown one. */
+/**
+ * Makes a zeroed typed array for elements of a type. Throws for an unknown one.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.util.getTypedArrayFromDType("int32", 2)); // Int32Array(2) [0, 0]
+ * ```
+ */
 export function getTypedArrayFromDType(
   dtype: DataType | null | undefined,
   size: number,
@@ -99,12 +163,28 @@ export function getTypedArrayFromDType(
   throw new Error(`Unknown data type ${dtype}`);
 }
 
-/** Makes a typed array of ones. */
+/**
+ * Makes a typed array of ones.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.util.makeOnesTypedArray(2, "float32")); // Float32Array(2) [1, 1]
+ * ```
+ */
 export function makeOnesTypedArray(size: number, dtype?: DataType | null): NumericArray {
   return makeZerosTypedArray(size, dtype).fill(1);
 }
 
-/** Makes a typed array of zeros. */
+/**
+ * Makes a typed array of zeros.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.util.makeZerosTypedArray(2, "int32")); // Int32Array(2) [0, 0]
+ * ```
+ */
 export function makeZerosTypedArray(size: number, dtype?: DataType | null): NumericArray {
   return getTypedArrayFromDType(dtype === "complex64" ? "float32" : dtype, size);
 }
@@ -114,7 +194,15 @@ export function makeZerosNestedTypedArray(shape: number[], dtype?: DataType | nu
   return toNestedArray(shape, makeZerosTypedArray(sizeFromShape(shape), dtype));
 }
 
-/** Nests elements by a shape; complex ones are two numbers each. Throws where they do not fit. */
+/**
+ * Nests elements by a shape; complex ones are two numbers each. Throws where they do not fit.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.util.toNestedArray([2, 2], Float32Array.of(1, 2, 3, 4))); // [[1, 2], [3, 4]]
+ * ```
+ */
 export function toNestedArray(
   shape: readonly number[],
   a: ArrayLike<number>,
@@ -137,7 +225,15 @@ export function toNestedArray(
   return nest(0, 0);
 }
 
-/** Converts elements to a typed array. Throws for texts and invalid elements. */
+/**
+ * Converts elements to a typed array. Throws for texts and invalid elements.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.util.toTypedArray([[1], [2]], "float32")); // Float32Array(2) [1, 2]
+ * ```
+ */
 export function toTypedArray(a: unknown, dtype: DataType): NumericArray {
   if (dtype === "string") throw new Error("Cannot make a typed array of texts");
   const isFitting = (dtype === "float32" || dtype === "complex64") && a instanceof Float32Array ||
@@ -184,13 +280,29 @@ export function checkConversionForErrors(vals: ArrayLike<number>, dtype: DataTyp
   assert(wrong === undefined, () => `Cannot make a tensor of ${dtype}: it holds ${wrong}`);
 }
 
-/** True where some values of the old element type have none in the new one. */
+/**
+ * True where some values of the old element type have none in the new one.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.util.hasEncodingLoss("float32", "int32")); // true
+ * ```
+ */
 export function hasEncodingLoss(oldType: DataType, newType: DataType): boolean {
   const order: DataType[] = ["bool", "int32", "float32", "complex64"];
   return order.indexOf(newType) < order.indexOf(oldType) && newType !== oldType;
 }
 
-/** Number of bytes of an element. Throws for texts and unknown types. */
+/**
+ * Number of bytes of an element. Throws for texts and unknown types.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.util.bytesPerElement("float32")); // 4
+ * ```
+ */
 export function bytesPerElement(dtype: DataType): number {
   const bytes: Partial<Record<DataType, number>> = { float32: 4, int32: 4, complex64: 8, bool: 1 };
   const found = bytes[dtype];
@@ -198,7 +310,15 @@ export function bytesPerElement(dtype: DataType): number {
   return found;
 }
 
-/** Number of bytes of all texts. */
+/**
+ * Number of bytes of all texts.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft/tfjs-core";
+ * console.log(tf.util.bytesFromStringArray([tf.util.encodeString("hi")])); // 2
+ * ```
+ */
 export function bytesFromStringArray(arr: readonly Uint8Array[] | null): number {
   return (arr ?? []).reduce((n, text) => n + text.length, 0);
 }
