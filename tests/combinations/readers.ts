@@ -125,6 +125,16 @@ const OTHER_READERS: readonly Part[] = [
   part("argMax", some, none, (y) => tf.cast(tf.argMax(tf.round(y), -1), "float32")),
   part("cumsum", some, none, (y) => tf.cumsum(y, -1)),
   part("softmax of where(m, y, c)", some, masked, (y, [m, c]) => tf.softmax(tf.where(m, y, c))),
+  part("softmax of rows up to the diagonal", matrix, none, (y) => {
+    const [rows, columns] = y.shape.slice(-2).map((n) => tf.range(0, n, 1, "int32"));
+    return tf.softmax(tf.where(tf.greaterEqual(tf.expandDims(rows, 1), columns), y, -1e9));
+  }),
+  part(
+    "where(column < i, y, -1)",
+    some,
+    (shape) => [{ dtype: "int32", shape: [...shape.slice(0, -1), 1] }],
+    (y, [i]) => tf.where(tf.less(tf.range(0, last(y.shape), 1, "int32"), i), y, -1),
+  ),
   part("written softmax", some, none, (y) => {
     const e = tf.exp(tf.sub(y, tf.max(y, -1, true)));
     return tf.div(e, tf.sum(e, -1, true));
