@@ -2,6 +2,7 @@
 import * as tf from "@weft/weft";
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
+import { inSession } from "../in_session.ts";
 import { fuseAll } from "./fused.ts";
 import JAX from "./jax_attention.json" with { type: "json" };
 
@@ -30,7 +31,7 @@ function fused<T>(run: () => T): T {
 }
 
 for (const [name, { inputs, options, output, grads }] of Object.entries(JAX)) {
-  testOnDevices(`attention with ${name} is JAX's, in every way and with gradients`, () => {
+  testOnDevices(`attention with ${name} is JAX's, in every way and with gradients`, async () => {
     const given = options as tf.AttentionOptions;
     const attend: Attend = (q, k, v) => tf.scaledDotProductAttention(q, k, v, given);
     const loss = (...all: tf.Tensor[]): tf.Tensor =>
@@ -49,10 +50,12 @@ for (const [name, { inputs, options, output, grads }] of Object.entries(JAX)) {
         "compiled for any shape": tf.function(attend, { inputSignature: unknown }),
       };
       for (const [way, f] of Object.entries(ways)) near(fused(() => f(...all)), output, way);
+      near(await inSession(attend as (...x: tf.Tensor[]) => tf.Tensor, ...all), output, "session");
       const of = tf.grads(loss), compiled = tf.function((...x: tf.Tensor[]) => of(x));
       const found = {
         eager: of(all as unknown as tf.Tensor[]),
         compiled: fused(() => compiled(...all)),
+        session: await inSession((...x) => of(x), ...all),
       };
       for (const [way, list] of Object.entries(found)) {
         grads.forEach((g, i) => near(list[i], g, `gradient ${i}, ${way}`, 1e-4));

@@ -2,6 +2,7 @@
 import * as tf from "@weft/weft";
 import { assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
+import { inSession } from "../in_session.ts";
 import TENSORFLOW from "./tensorflow_ctc.json" with { type: "json" };
 
 function near(found: tf.Tensor, wanted: unknown, text: string): void {
@@ -12,7 +13,7 @@ function near(found: tf.Tensor, wanted: unknown, text: string): void {
   );
 }
 
-testOnDevices("ctcLoss() and its gradient are TensorFlow's, in every way", () => {
+testOnDevices("ctcLoss() and its gradient are TensorFlow's, in every way", async () => {
   for (const [k, c] of TENSORFLOW.loss.entries()) {
     const loss = (x: tf.Tensor, logitsTimeMajor = true): tf.Tensor =>
       tf.ctcLoss(c.labels, x, c.labelLength, c.logitLength, {
@@ -25,6 +26,8 @@ testOnDevices("ctcLoss() and its gradient are TensorFlow's, in every way", () =>
     near(tf.function((x: tf.Tensor) => loss(x))(x), c.loss, `${k}, compiled`);
     near(tf.grad(total)(x), c.grad, `${k}, gradient`);
     near(tf.function(tf.grad(total))(x), c.grad, `${k}, compiled gradient`);
+    near(await inSession((x) => loss(x), x), c.loss, `${k}, session`);
+    near(await inSession(tf.grad(total), x), c.grad, `${k}, gradient in a session`);
     const places = c.labelLength.flatMap((n, b) => Array.from({ length: n }, (_, i) => [b, i]));
     const values = tf.tensor(places.map(([b, i]) => c.labels[b][i]), [places.length], "int32");
     const sparse = new tf.SparseTensor(places, values, [c.labels.length, c.labels[0].length]);
@@ -40,24 +43,36 @@ testOnDevices("ctcLoss() and its gradient are TensorFlow's, in every way", () =>
   }
 });
 
-const dense = (x: tf.SparseTensor): unknown =>
-  (tf.sparse.toDense(x, tf.scalar(-1, "int64")).arraySync() as bigint[][]).map((row) =>
-    row.map(Number)
-  );
+const filled = (x: tf.SparseTensor): tf.Tensor =>
+  tf.cast(tf.sparse.toDense(x, tf.scalar(-1, "int64")), "int32");
+const listed = (x: tf.Tensor): unknown => x.arraySync();
+const dense = (x: tf.SparseTensor): unknown => listed(filled(x));
 
-testOnDevices("ctcGreedyDecoder() and ctcBeamSearchDecoder() find TensorFlow's paths", () => {
+testOnDevices("ctcGreedyDecoder() and ctcBeamSearchDecoder() find TensorFlow's paths", async () => {
   for (const [k, c] of TENSORFLOW.greedy.entries()) {
     const { decoded, scores } = tf.ctcGreedyDecoder(c.logits, c.lengths, {
       mergeRepeated: c.mergeRepeated,
     });
     assertEquals(dense(decoded[0]), c.path, `${k}`);
     near(scores, c.scores, `${k}`);
+    const [path, score] = await inSession((x) => {
+      const found = tf.ctcGreedyDecoder(x, c.lengths, { mergeRepeated: c.mergeRepeated });
+      return [filled(found.decoded[0]), found.scores];
+    }, tf.tensor(c.logits));
+    assertEquals(listed(path), c.path, `${k}, session`);
+    near(score, c.scores, `${k}, session`);
   }
   for (const [k, c] of TENSORFLOW.beam.entries()) {
     const options = { beamWidth: c.beamWidth, topPaths: c.topPaths };
     const { decoded, scores } = tf.ctcBeamSearchDecoder(c.logits, c.lengths, options);
     near(scores, c.scores, `${k}`);
     assertEquals(decoded.map(dense), c.paths, `${k}`);
+    const [score, ...paths] = await inSession((x) => {
+      const found = tf.ctcBeamSearchDecoder(x, c.lengths, options);
+      return [found.scores, ...found.decoded.map(filled)];
+    }, tf.tensor(c.logits));
+    assertEquals(paths.map(listed), c.paths, `${k}, session`);
+    near(score, c.scores, `${k}, session`);
   }
 });
 

@@ -2,6 +2,7 @@
 import * as tf from "@weft/weft";
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
+import { inSession } from "../in_session.ts";
 import TENSORFLOW from "./tensorflow_images.json" with { type: "json" };
 
 const { image } = tf;
@@ -162,10 +163,11 @@ Deno.test("every image of TensorFlow's has its case", () => {
 });
 
 for (const [name, [make, f, moves]] of Object.entries(CASES)) {
-  testOnDevices(`${name} of images is TensorFlow's`, () => {
+  testOnDevices(`${name} of images is TensorFlow's`, async () => {
     const given = make();
     near(f(given), name, "eager");
     near(tf.function(f)(given), name, "compiled");
+    near(await inSession(() => f(make())), name, "session");
     if (!moves) return;
     // The slope along a direction is that of the numbers.
     const along = tf.randomNormal(given.shape, 0, 1, "float64", 5);

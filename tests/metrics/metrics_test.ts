@@ -40,8 +40,10 @@ const METRICS: Record<keyof typeof KERAS, () => tf.metrics.LabelMetric> = {
 
 type Batch = readonly [y: tf.Tensor, p: tf.Tensor, w: tf.Tensor];
 
-function assertNear(metric: tf.metrics.Metric, wanted: unknown, message: string): void {
-  const found = [...tf.tidy(() => metric.result()).dataSync() as Float32Array];
+function assertNear(from: tf.metrics.Metric | number[], wanted: unknown, message: string): void {
+  const found = Array.isArray(from)
+    ? from
+    : [...tf.tidy(() => from.result()).dataSync() as Float32Array];
   const numbers = [wanted].flat() as number[];
   assertEquals(found.length, numbers.length, message);
   found.forEach((x, i) =>
@@ -51,35 +53,61 @@ function assertNear(metric: tf.metrics.Metric, wanted: unknown, message: string)
 
 for (const [name, make] of Object.entries(METRICS)) {
   const { batches, plain, weighted } = KERAS[name as keyof typeof KERAS];
-  testOnDevices(`metric ${name} is Keras's over batches, eager and compiled`, async () => {
-    for (const isWeighted of [false, true]) {
-      const tensors = batches.map((b) =>
-        b.map((x) => tf.tensor(x as number[])) as unknown as Batch
-      );
-      const wanted = isWeighted ? weighted : plain;
-      const options = (w: tf.Tensor) => isWeighted ? { sampleWeight: w } : {};
-      for (const compiled of [false, true]) {
-        using metric = make();
-        const update = (y: tf.Tensor, p: tf.Tensor, w: tf.Tensor): void =>
-          void metric.updateState(y, p, options(w));
-        const inputSignature = tensors[0].map((t) =>
-          new tf.TensorSpec([null, ...t.shape.slice(1)], "float32")
+  testOnDevices(
+    `metric ${name} is Keras's over batches, eager, compiled and in sessions`,
+    async () => {
+      for (const isWeighted of [false, true]) {
+        const tensors = batches.map((b) =>
+          b.map((x) => tf.tensor(x as number[])) as unknown as Batch
         );
-        const step = compiled ? tf.function(update, { inputSignature }) : update;
-        for (const batch of tensors) step(...batch);
-        const way = `weights ${isWeighted}, compiled ${compiled}`;
-        assertNear(metric, wanted, way);
-        // The state goes on elsewhere, and the metric anew.
-        using other = make();
-        await other.setWeights(await metric.getWeights());
-        assertNear(other, wanted, `${way}, restored`);
-        metric.resetState();
-        for (const batch of tensors) step(...batch);
-        assertNear(metric, wanted, `${way}, after a reset`);
+        const wanted = isWeighted ? weighted : plain;
+        const options = (w: tf.Tensor) => isWeighted ? { sampleWeight: w } : {};
+        for (const compiled of [false, true]) {
+          using metric = make();
+          const update = (y: tf.Tensor, p: tf.Tensor, w: tf.Tensor): void =>
+            void metric.updateState(y, p, options(w));
+          const inputSignature = tensors[0].map((t) =>
+            new tf.TensorSpec([null, ...t.shape.slice(1)], "float32")
+          );
+          const step = compiled ? tf.function(update, { inputSignature }) : update;
+          for (const batch of tensors) step(...batch);
+          const way = `weights ${isWeighted}, compiled ${compiled}`;
+          assertNear(metric, wanted, way);
+          // The state goes on elsewhere, and the metric anew.
+          using other = make();
+          await other.setWeights(await metric.getWeights());
+          assertNear(other, wanted, `${way}, restored`);
+          metric.resetState();
+          for (const batch of tensors) step(...batch);
+          assertNear(metric, wanted, `${way}, after a reset`);
+        }
+        using metric = make();
+        assertNear(await ofSession(metric, tensors, options), wanted, "session");
+        tf.dispose(tensors.flat());
       }
-      tf.dispose(tensors.flat());
-    }
+    },
+  );
+}
+
+/** What a session gives of a metric whose state is updated by an operation for each batch. */
+async function ofSession(
+  metric: tf.metrics.LabelMetric,
+  batches: readonly Batch[],
+  options: (w: tf.Tensor) => tf.metrics.UpdateOptions,
+): Promise<number[]> {
+  const graph = new tf.Graph();
+  const { fed, step, value } = graph.asDefault(() => {
+    const fed = batches[0].map((t) => tf.placeholder("float32", [null, ...t.shape.slice(1)]));
+    const step = metric.updateState(fed[0], fed[1], options(fed[2]))!;
+    return { fed, step, value: metric.result() };
   });
+  await using session = new tf.Session({ graph });
+  for (const batch of batches) {
+    const feeds = new Map(batch.map((t, i) => [fed[i], t.ndarraySync()]));
+    await session.run(step, { feeds });
+  }
+  const found = await session.run(value);
+  return found instanceof tf.NdArray ? [...found.data as Float32Array] : [Number(found)];
 }
 
 testOnDevices("updates of metrics read nothing back and leave no tensors", async () => {

@@ -2,6 +2,7 @@
 import * as tf from "@weft/weft";
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
+import { inSession } from "../in_session.ts";
 import TENSORFLOW from "./tensorflow_signals.json" with { type: "json" };
 
 const real = (...shape: number[]): tf.Tensor => {
@@ -116,21 +117,25 @@ Deno.test("every signal of TensorFlow's has its case", () => {
 });
 
 for (const [name, [shape, f]] of Object.entries(CASES)) {
-  testOnDevices(`${name} is TensorFlow's, eager, compiled and with gradients`, () => {
-    const wanted = TENSORFLOW[name as keyof typeof TENSORFLOW], x = real(...shape);
-    for (const y of [f(x), tf.function(f)(x)]) {
-      assertEquals(y.shape, wanted.shape);
-      [...flat(y).dataSync() as Float32Array].forEach((v, i) =>
-        assertAlmostEquals(v, wanted.data[i], 1e-4)
-      );
-    }
-    const loss = (t: tf.Tensor): tf.Tensor => tf.sum(tf.square(flat(f(t))));
-    const along = tf.randomNormal(shape, 0, 1, "float32", 4);
-    const slope = tf.sum(tf.mul(tf.grad(loss)(x), along)).item();
-    const moved = (e: number): number => loss(tf.add(x, tf.mul(along, e))).item();
-    const limit = 0.02 * Math.max(1, Math.abs(slope));
-    assert(Math.abs(slope - (moved(0.01) - moved(-0.01)) / 0.02) < limit, `${slope}`);
-  });
+  testOnDevices(
+    `${name} is TensorFlow's, eager, compiled, in sessions and with gradients`,
+    async () => {
+      const wanted = TENSORFLOW[name as keyof typeof TENSORFLOW], x = real(...shape);
+      const fetched = await inSession(() => f(real(...shape)));
+      for (const y of [f(x), tf.function(f)(x), fetched]) {
+        assertEquals(y.shape, wanted.shape);
+        [...flat(y).dataSync() as Float32Array].forEach((v, i) =>
+          assertAlmostEquals(v, wanted.data[i], 1e-4)
+        );
+      }
+      const loss = (t: tf.Tensor): tf.Tensor => tf.sum(tf.square(flat(f(t))));
+      const along = tf.randomNormal(shape, 0, 1, "float32", 4);
+      const slope = tf.sum(tf.mul(tf.grad(loss)(x), along)).item();
+      const moved = (e: number): number => loss(tf.add(x, tf.mul(along, e))).item();
+      const limit = 0.02 * Math.max(1, Math.abs(slope));
+      assert(Math.abs(slope - (moved(0.01) - moved(-0.01)) / 0.02) < limit, `${slope}`);
+    },
+  );
 }
 
 testOnDevices("inverse transforms undo transforms", () => {

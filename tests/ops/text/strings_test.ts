@@ -111,20 +111,34 @@ async function listOf(x: tf.Tensor | tf.RaggedTensor): Promise<unknown> {
   return x instanceof tf.RaggedTensor ? x.toList() : await x.array();
 }
 
-testOnDevices("tf.strings are TensorFlow's, eagerly and in functions", async (_, t) => {
-  for (const [name, call] of Object.entries(CALLS)) {
-    await t.step(name, async () => {
-      const value = wanted[name as keyof typeof wanted];
-      const before = tf.memory().numTensors;
-      {
-        using _scope = tf.scope();
-        assertEquals(await listOf(call()), value, "eagerly");
-        assertEquals(await listOf(tf.function(call)() as tf.Tensor), value, "in a function");
-      }
-      assertEquals(tf.memory().numTensors, before);
-    });
-  }
-});
+/** What a session gives, as {@linkcode listOf} has it. */
+function fetched(x: unknown): unknown {
+  if (x instanceof tf.NdArray) return fetched(x.toArray());
+  if (x instanceof tf.RaggedArray) return fetched(x.toList());
+  if (Array.isArray(x)) return x.map(fetched);
+  return x instanceof Uint8Array ? new TextDecoder().decode(x) : x;
+}
+
+testOnDevices(
+  "tf.strings are TensorFlow's, eagerly, in functions and in sessions",
+  async (_, t) => {
+    for (const [name, call] of Object.entries(CALLS)) {
+      await t.step(name, async () => {
+        const value = wanted[name as keyof typeof wanted];
+        const before = tf.memory().numTensors;
+        {
+          using _scope = tf.scope();
+          assertEquals(await listOf(call()), value, "eagerly");
+          assertEquals(await listOf(tf.function(call)() as tf.Tensor), value, "in a function");
+          const graph = new tf.Graph(), y = graph.asDefault(call) as tf.Tensor;
+          await using session = new tf.Session({ graph });
+          assertEquals(fetched(await session.run(y)), value, "in a session");
+        }
+        assertEquals(tf.memory().numTensors, before);
+      });
+    }
+  },
+);
 
 testOnDevices(
   "functions of strings take those of a branch, a loop, mapFn and ragged rows",
