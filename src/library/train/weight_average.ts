@@ -18,6 +18,7 @@ import { device } from "../../engine/runtime/devices/devices.ts";
 import { tidy } from "../../engine/runtime/eager/tensor.ts";
 import { Variable, variable } from "../../engine/runtime/variables/variable.ts";
 import { stateDType } from "./slots.ts";
+import { after, group, type StepOperation } from "./step_graph.ts";
 
 /** Options of {@linkcode ExponentialMovingAverage}. */
 export interface MovingAverageOptions {
@@ -31,7 +32,7 @@ const checkOptions = optionCheck<MovingAverageOptions>("ExponentialMovingAverage
 
 /**
  * Averages of variables, `decay · average + (1 - decay) · value` after each step; each begins as its variable's value and lies on its
- * device. Averages of halves are float32. Works in eager code and compiled steps. Follows TensorFlow `tf.train.ExponentialMovingAverage`.
+ * device. Averages of halves are float32. Works in eager code, compiled steps and graphs. Follows TensorFlow `tf.train.ExponentialMovingAverage`.
  *
  * @example
  * ```ts
@@ -58,22 +59,27 @@ export class ExponentialMovingAverage {
     this.#numUpdates = options.numUpdates;
   }
 
-  /** Moves the averages of these variables. Throws `ValueError` for a graph's variable: `tf.compat.v1.train` has averages of these. */
-  apply(variables: readonly Variable[]): void {
+  /**
+   * Moves the averages of these variables; while a graph is built, returns the operation that does. Throws `ValueError` for a graph's
+   * variable: `tf.compat.v1.train` has averages of these.
+   */
+  apply(variables: readonly Variable[]): StepOperation | null {
     wantList(variables, "variables", "apply", "variables");
     for (const v of variables) {
       if (!(v instanceof Variable)) {
         throw wrongArgument(v, "variables", "apply", "a list of variables");
       }
     }
+    const done: (StepOperation | null)[] = [];
     tidy(() => {
       const decay = this.#decayNow();
       for (const v of variables) {
         const average = this.#of(v), value = cast(v.readValue(), average.dtype);
         const share = typeof decay === "number" ? 1 - decay : sub(1, cast(decay, average.dtype));
-        average.assignSub(mul(sub(average, value), share));
+        done.push(average.assignSub(mul(sub(average, value), share))?.operation ?? null);
       }
     });
+    return after(done, group);
   }
 
   #decayNow(): number | Tensor {
