@@ -19,7 +19,7 @@
 //   deno task bench cluster       (steps of sessions on servers, beside TensorFlow's; see cluster.ts)
 //   deno task bench data          (batches of a data service; see data_service.ts)
 //   deno task bench against ENTRY   (another state of the library in the same process; see against.ts)
-//   deno task bench native        (Fourier transforms and solvers beside TensorFlow's; see native/main.ts)
+//   deno task bench native        (transforms, solvers, texts and training beside TensorFlow's; see native/main.ts)
 //   deno task bench gemm          (products beside the processor's rate; see gemm.ts)
 //
 // Without a device all tables are made. There is a table of the CPU for each number of threads, one and two where nothing

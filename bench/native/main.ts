@@ -1,18 +1,39 @@
-// Times Fourier transforms and solvers beside TensorFlow's on the CPU, in turns of two processes.
+// Times Fourier transforms, solvers, transformations, texts and training beside TensorFlow's, Keras's and JAX's on the CPU, in turns of two
+// processes.
 //
-//   WEFT_BENCH_PYTHON=python deno task bench native [--write]     (a Python that has TensorFlow)
+//   WEFT_BENCH_PYTHON=python deno task bench native [--only ID]... [--write]     (a Python that has TensorFlow, and JAX for attention)
 //
 // Both have one thread, and times are the processor's: other work on the machine adds little to them.
 
 import process from "node:process";
-import { createWeftPeer } from "../peers/weft.ts";
+import { parseArgs } from "node:util";
+import { createWeftPeer, type WeftPeer } from "../peers/weft.ts";
 import { writeSection } from "../results.ts";
 import type { Case, Row } from "../row.ts";
 import { SIGNAL_ROWS } from "../rows/signal.ts";
 import { SOLVER_ROWS } from "../rows/solvers.ts";
 import { limitThreads } from "../threads.ts";
+import { NATIVE_ROWS } from "./rows.ts";
 
-const TITLE = "Fourier transforms and solvers beside TensorFlow, CPU";
+/** Tables: what they say of themselves, and their rows. */
+const TABLES: readonly {
+  readonly title: string;
+  readonly about: string;
+  readonly rows: readonly Row[];
+}[] = [
+  {
+    title: "Fourier transforms and solvers beside TensorFlow, CPU",
+    about: "Weft solves in float64 and TensorFlow in float32; both transform in float32.",
+    rows: [...SIGNAL_ROWS, ...SOLVER_ROWS],
+  },
+  {
+    title: "Transformations, decompositions, texts and training beside TensorFlow, CPU",
+    about:
+      "Both are compiled (`tf.function`), but for texts and decompositions; attention is JAX's, compiled by `jit`, and optimizers are Keras's. " +
+      "Weft decomposes in float64 and TensorFlow in float32.",
+    rows: NATIVE_ROWS,
+  },
+];
 /** Turns of each row, and milliseconds of a round. */
 const TURNS = 5, ROUND = 20;
 
@@ -44,7 +65,7 @@ class Native {
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
 
   constructor(python: string) {
-    const script = new URL("tensorflow.py", import.meta.url).pathname;
+    const script = new URL("native.py", import.meta.url).pathname;
     const piped = { stdin: "piped", stdout: "piped", stderr: "null" } as const;
     this.#child = new Deno.Command(python, { args: [script], ...piped }).spawn();
     this.#writer = this.#child.stdin.getWriter();
@@ -73,21 +94,13 @@ class Native {
   }
 }
 
-/** Runs the table; with `--write` it goes into bench/RESULTS.md. */
-export async function main(args: readonly string[]): Promise<number> {
-  const python = Deno.env.get("WEFT_BENCH_PYTHON");
-  if (python === undefined) {
-    console.error("Cannot time TensorFlow: WEFT_BENCH_PYTHON names no Python");
-    return 2;
-  }
-  const cores = navigator.hardwareConcurrency;
-  limitThreads(1);
-  const peer = await createWeftPeer("cpu"), native = new Native(python);
+/** Lines of a table. */
+async function linesOf(rows: readonly Row[], peer: WeftPeer, native: Native): Promise<string[]> {
   const lines = [
     "| id | what | Weft | TensorFlow | times TensorFlow's |",
     "| --- | --- | ---: | ---: | ---: |",
   ];
-  for (const row of [...SIGNAL_ROWS, ...SOLVER_ROWS] as Row[]) {
+  for (const row of rows) {
     const own = await row.weft!(peer), times: [number, number][] = [];
     for (let i = 0; i < TURNS; i++) {
       times.push([await milliseconds(own), await native.milliseconds(row.id)]);
@@ -100,19 +113,42 @@ export async function main(args: readonly string[]): Promise<number> {
     );
     console.log(lines.at(-1));
   }
-  await native.close();
-  if (args.includes("--write")) {
-    const load = Deno.loadavg()[0]!.toFixed(1);
+  return lines;
+}
+
+/** Runs the tables; with `--write` those that are whole go into bench/RESULTS.md. */
+export async function main(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      only: { type: "string", multiple: true, default: [] },
+      write: { type: "boolean", default: false },
+    },
+  });
+  const python = Deno.env.get("WEFT_BENCH_PYTHON");
+  if (python === undefined) {
+    console.error("Cannot time TensorFlow: WEFT_BENCH_PYTHON names no Python");
+    return 2;
+  }
+  const cores = navigator.hardwareConcurrency;
+  limitThreads(1);
+  const peer = await createWeftPeer("cpu"), native = new Native(python);
+  const isAsked = (row: Row) =>
+    values.only.length === 0 || values.only.some((part) => row.id.includes(part));
+  for (const { title, about, rows } of TABLES) {
+    const asked = rows.filter(isAsked);
+    if (asked.length === 0) continue;
+    const lines = await linesOf(asked, peer, native);
+    if (!values.write || asked.length < rows.length) continue;
+    const load = Deno.loadavg()[0]!.toFixed(1), date = new Date().toISOString().slice(0, 10);
     const intro =
-      `${
-        new Date().toISOString().slice(0, 10)
-      }, ${cores} cores under a load of ${load}. Milliseconds of the processor, eager calls, ` +
-      `one thread each, least of ${TURNS} turns of two processes. Weft solves in float64 and TensorFlow in float32; both transform in float32. Made by ` +
+      `${date}, ${cores} cores under a load of ${load}. Milliseconds of the processor, one thread each, least of ${TURNS} turns of two processes. ${about} Made by ` +
       "`deno task bench native --write`.";
     await writeSection(new URL("../RESULTS.md", import.meta.url), {
-      title: TITLE,
+      title,
       text: `${intro}\n\n${lines.join("\n")}`,
     });
   }
+  await native.close();
   return 0;
 }
