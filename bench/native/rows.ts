@@ -8,7 +8,7 @@ import type { WeftPeer } from "../peers/weft.ts";
 import { normals, sizeOf, uniform } from "../random.ts";
 
 type Tf = typeof Whole;
-/** What is called, over inputs that it has made. */
+/** Makes inputs, and gives the call over them. */
 type Make = (tf: Tf) => () => unknown;
 
 function row(id: string, what: string, make: Make): Row {

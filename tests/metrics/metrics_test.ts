@@ -89,7 +89,7 @@ for (const [name, make] of Object.entries(METRICS)) {
   );
 }
 
-/** What a session gives of a metric whose state is updated by an operation for each batch. */
+/** The result of a metric in a session, whose state an operation updates for each batch. */
 async function ofSession(
   metric: tf.metrics.LabelMetric,
   batches: readonly Batch[],

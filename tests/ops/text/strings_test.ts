@@ -111,7 +111,7 @@ async function listOf(x: tf.Tensor | tf.RaggedTensor): Promise<unknown> {
   return x instanceof tf.RaggedTensor ? x.toList() : await x.array();
 }
 
-/** What a session gives, as {@linkcode listOf} has it. */
+/** The plain value of a fetched one, as {@linkcode listOf} has it. */
 function fetched(x: unknown): unknown {
   if (x instanceof tf.NdArray) return fetched(x.toArray());
   if (x instanceof tf.RaggedArray) return fetched(x.toList());
