@@ -29,7 +29,7 @@ const TABLES: readonly {
   {
     title: "Transformations, decompositions, texts and training beside TensorFlow, CPU",
     about:
-      "Both are compiled (`tf.function`), but for texts and decompositions; attention is JAX's, compiled by `jit`, and optimizers are Keras's. " +
+      "Both are compiled (`tf.function`), but for texts, decompositions and fft3d; attention is JAX's, compiled by `jit`, and optimizers are Keras's. What they give is not compared here, but in tests. " +
       "Weft decomposes in float64 and TensorFlow in float32.",
     rows: NATIVE_ROWS,
   },
