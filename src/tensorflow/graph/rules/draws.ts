@@ -25,7 +25,7 @@ export function ofState(
 ): ImportRule {
   return (node) => {
     const [handle, algorithm, dims] = node.inputs, { dtype } = node.attr;
-    const more = node.inputs.slice(3), state = read(node);
+    const more = node.inputs.slice(3), state = read(node, "int64");
     const count = cast(room(prod(dims), more), "uint64");
     put("AssignVariableOp", [handle, apply1(PhiloxSkip, [state, count])]);
     const words = put1("Bitcast", [state], { type: "uint64" });

@@ -1,6 +1,6 @@
 /** Rules for ops that read and change parts of variables. */
 import { apply1 } from "../../../engine/core/apply.ts";
-import { asDType } from "../../../engine/core/dtype.ts";
+import { asDType, type DType } from "../../../engine/core/dtype.ts";
 import type { Tensor } from "../../../engine/core/tensor.ts";
 import type { SymbolicTensor } from "../../../engine/graph/operation.ts";
 import { cast } from "../../../engine/ops/array/cast.ts";
@@ -11,15 +11,23 @@ import { expandDims, shape } from "../../../engine/ops/array/view.ts";
 import { PhiloxSkip } from "../../../engine/ops/of_files.ts";
 import { type ImportedNode, type ImportRule, intOf, put, put1 } from "../rule.ts";
 
-/** Reads the variable of the first input, a handle, once the other inputs exist: in the file the op waits for them. */
-export function read({ inputs: [handle, ...others], attr }: ImportedNode): Tensor {
+/**
+ * Reads the variable of the first input, a handle, once the other inputs exist: in the file the op waits for them. `dtype`: the
+ * variable's, where the node's own attributes say that of something else.
+ */
+export function read(
+  { inputs: [handle, ...others], attr }: ImportedNode,
+  dtype?: DType,
+): Tensor {
   const { operation } = handle as SymbolicTensor;
+  // An argument of a body says nothing of its variable.
+  const known = operation.attrs.dtype === "resource" ? {} : operation.attrs;
   return operation.graph.controlDependencies(
     others.map((t) => (t as SymbolicTensor).operation),
     () =>
       put1("ReadVariableOp", [handle], {
-        dtype: operation.attrs.dtype ?? asDType((attr.dtype ?? attr.T)?.type),
-        _shape: operation.attrs.shape ?? null,
+        dtype: known.dtype ?? dtype ?? asDType((attr.dtype ?? attr.T)?.type),
+        _shape: known.shape ?? null,
       }),
   );
 }
@@ -62,7 +70,7 @@ export const resourceGather: ImportRule = (node) => {
 
 /** TensorFlow op `RngReadAndSkip`. */
 export const rngReadAndSkip: ImportRule = (node) => {
-  const [handle, , delta] = node.inputs, state = read(node);
+  const [handle, , delta] = node.inputs, state = read(node, "int64");
   put("AssignVariableOp", [handle, apply1(PhiloxSkip, [state, cast(delta, "uint64")])]);
   return [state];
 };
