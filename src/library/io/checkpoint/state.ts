@@ -103,7 +103,8 @@ export class SaveOrder {
       await end(prefix);
       return prefix;
     });
-    this.#before = Promise.allSettled([this.#before, done]);
+    // Without their values, which would hold those before them.
+    this.#before = Promise.allSettled([this.#before, done]).then(() => {});
     return await done;
   }
 }
