@@ -71,6 +71,7 @@ export {
   ExponentialMovingAverage,
   type MovingAverageOptions,
 } from "../../library/train/weight_average.ts";
+export type { StepOperation } from "../../library/train/step_graph.ts";
 
 export * from "../../engine/ops/functions.ts";
 // Behind the functions: what both name stays a value.
