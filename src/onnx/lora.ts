@@ -4,7 +4,7 @@ import { optionCheck, wantList, wantMade, wrongArgument } from "../engine/core/a
 import { isFloating } from "../engine/core/dtype.ts";
 import { ValueError } from "../engine/core/errors.ts";
 import type { Tensor } from "../engine/core/tensor.ts";
-import { isolated } from "../engine/runtime/eager/isolated.ts";
+import { isolated } from "./build/tf.ts";
 import { type Variable, variable } from "../engine/runtime/variables/variable.ts";
 import * as tf from "./build/tf.ts";
 import { adapterNodes, graphNodes } from "./edit/adapters.ts";

@@ -10,6 +10,7 @@ import { Tensor, type TensorLike } from "../engine/core/tensor.ts";
 import { TensorSpec } from "../engine/core/tensor_spec.ts";
 import type { FuncGraph } from "../engine/graph/func_graph.ts";
 import { asTensor, toInput } from "../engine/ops/input.ts";
+import { getBackend } from "../engine/runtime/devices/devices.ts";
 import type { Variable } from "../engine/runtime/variables/variable.ts";
 import { writeBytes } from "../library/io/file_writer.ts";
 import type { WalkOptions } from "./build/walk.ts";
@@ -279,7 +280,9 @@ export class OnnxModel {
     checkCall(options);
     const { name, walk } = this.#init, { training } = options;
     const keys = options.outputs ?? this.outputs.map((v) => v.name);
-    const key = JSON.stringify([keys, training]);
+    // Processors compute float16 in float32: what lies between nodes need not round.
+    const inFloat32 = /CPU/i.test(walk.device ?? getBackend());
+    const key = JSON.stringify([keys, training, inFloat32]);
     let variant = this.#variants.get(key);
     if (variant === undefined) {
       const scripts = new Map([...walk.scripts, ...this.#edits.rules]);
@@ -287,7 +290,7 @@ export class OnnxModel {
         name,
         keys,
         graph: this.#edits.edited(keys),
-        walk: { ...walk, scripts, ...training !== undefined && { training } },
+        walk: { ...walk, scripts, inFloat32, ...training !== undefined && { training } },
         constants: this.#edits.constants(),
       });
       this.#variants.set(key, variant);

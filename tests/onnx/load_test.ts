@@ -131,6 +131,49 @@ testOnDevices("scripts take the place of ops, may be async, and are differentiat
   assertEquals(Object.values(grads).map((g) => g.arraySync()), [[9, -8]]);
 });
 
+Deno.test("loadOnnx() takes nodes in any order, as onnxruntime's converters write them", async () => {
+  const [matMul, add, relu] = DENSE.nodes;
+  for (const nodes of [[relu, add, matMul], [add, relu, matMul], [relu, matMul, add]]) {
+    const m = await loadOnnx(model({ ...DENSE, nodes }));
+    const { y } = await m.run({ x: [[1, 1]] });
+    assertEquals(await y!.array(), [[4.5, 0]]);
+    m.dispose();
+  }
+  // A branch reads what stands behind its node, and its own nodes are in no order either.
+  const branch = (by: string) => ({
+    nodes: [node("Neg", ["t"], ["u"]), node("Mul", ["late", by], ["t"])],
+    inputs: [],
+    outputs: [value("u", "float32", ["n", 2])],
+  });
+  const m = await loadOnnx(model({
+    nodes: [
+      node("If", ["is"], ["y"], { then_branch: branch("w"), else_branch: branch("late") }),
+      node("Abs", ["x"], ["late"]),
+    ],
+    inputs: [value("is", "bool", []), ...DENSE.inputs],
+    outputs: DENSE.outputs,
+    initialisers: [tensor("w", [2], floats(2, 3))],
+  }));
+  for (const [is, want] of [[true, [[-2, -6]]], [false, [[-1, -4]]]]) {
+    assertEquals(await (await m.run({ is, x: [[-1, 2]] } as never)).y!.array(), want);
+  }
+  m.dispose();
+});
+
+Deno.test("a long chain of nodes in reverse order is sorted without recursion", async () => {
+  const count = 20_000;
+  const nodes = Array.from(
+    { length: count },
+    (_, i) => node("Neg", [i === 0 ? "x" : `t${i}`], [`t${i + 1}`]),
+  );
+  const file = model({
+    ...DENSE,
+    initialisers: [],
+    nodes: [node("Abs", [`t${count}`], ["y"]), ...nodes.reverse()],
+  });
+  assertEquals((await inspectOnnx(file)).ops, { Neg: count, Abs: 1 });
+});
+
 Deno.test("loadOnnx() refuses files that are no sound models, with what is wrong", async () => {
   const with_ = (changes: Partial<typeof DENSE>) => model({ ...DENSE, ...changes });
   const [matMul, add, relu] = DENSE.nodes;
@@ -143,7 +186,16 @@ Deno.test("loadOnnx() refuses files that are no sound models, with what is wrong
       with_({ nodes: [matMul, relu] }),
       `reads "sum", which nothing makes`,
     ],
-    ["a cycle", with_({ nodes: [add, matMul, relu] }), `reads "xw", which a later node makes`],
+    [
+      "a cycle",
+      with_({ nodes: [node("MatMul", ["y", "w"], ["xw"]), add, relu] }),
+      `reads "y", which a later node makes; nodes form a cycle`,
+    ],
+    [
+      "a node that reads itself",
+      with_({ nodes: [node("MatMul", ["xw", "w"], ["xw"]), add, relu] }),
+      `reads "xw", which a later node makes; nodes form a cycle`,
+    ],
     [
       "an input twice",
       with_({ inputs: [...DENSE.inputs, ...DENSE.inputs] }),

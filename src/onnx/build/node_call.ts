@@ -21,6 +21,10 @@ export interface NodeSurroundings {
   readonly tensors: Map<Value, Tensor>;
   /** Tensors with their channels last. */
   readonly lasts: Map<Value, Tensor>;
+  /** Values of float16 as float32. */
+  readonly wide: Map<Value, Value>;
+  /** True where float32 may stand for float16 between nodes. */
+  readonly inFloat32?: boolean;
   /** True for training, false for inference, undefined for what nodes say. */
   readonly training?: boolean | undefined;
   runGraph(graph: OnnxGraph, inputs: readonly Value[]): Value[];
@@ -91,6 +95,11 @@ export class NodeCall {
     return this.#around.training;
   }
 
+  /** True where float32 may stand for float16 in results. */
+  get inFloat32(): boolean {
+    return this.#around.inFloat32 === true;
+  }
+
   /** Number of inputs, with absent ones. */
   get count(): number {
     return this.inputs.length;
@@ -148,7 +157,9 @@ export class NodeCall {
       made = tf.transpose(x, [0, ...Array.from({ length: rank - 2 }, (_, k) => k + 2), 1]);
       lasts.set(value, made);
     }
-    return made;
+    return made.dtype === value.dtype || value.dtype !== "float16"
+      ? made
+      : tf.cast(made, "float16");
   }
 
   tensorOf(value: Value, dtype: DType = value.dtype): Tensor {

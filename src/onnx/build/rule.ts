@@ -11,6 +11,12 @@ export type RuleOutput = Tensor | NdArray | Value;
 /** Makes a node's outputs of Weft's ops: one, or a list in the node's order; null for one that is not made. */
 export type Rule = (node: NodeCall) => RuleOutput | readonly (RuleOutput | null)[];
 
+/**
+ * Ops that take float32 in place of float16: what they compute needs no rounding between; what they move stays as all of it is held;
+ * products leave large weights as they are; `alone`: only the first output is one of float16, and others must not be wanted.
+ */
+export type Halves = "computed" | "moved" | "multiplied" | "alone";
+
 export interface RuleOptions {
   /** The op's domain. Default: ONNX's own. */
   readonly domain?: string;
@@ -22,6 +28,8 @@ export interface RuleOptions {
   readonly frozen?: readonly number[];
   /** True where int32 may replace int64 that counts or places, in inputs and results. */
   readonly narrow?: boolean;
+  /** Says where float32 may stand for float16, in inputs and results. */
+  readonly halves?: Halves;
   /** Follows partly known integers through the op, as in shapes. */
   readonly follow?: Follow;
   /** True where each element of the result is computed from those at its place: images may have their channels last. */

@@ -12,7 +12,7 @@ export type Entries = readonly (number | null)[];
 export interface TensorFacts {
   /** The whole numbers of 8 bits that it is made of, and their scale. */
   readonly whole?: WholeNumbers;
-  /** Its dtype in ONNX, where the tensor holds int64 as int32. */
+  /** Its dtype in ONNX, where the tensor holds int64 as int32 or float16 as float32. */
   readonly dtype?: DType;
   /** Its known elements, for integers of rank 0 or 1. */
   readonly entries?: Entries;
@@ -48,7 +48,7 @@ export class Value {
   readonly items: readonly Value[];
   /** Dtype of the elements in ONNX; for a sequence that of its first item. */
   readonly dtype: DType;
-  /** The tensor; null if only its elements are known. It may hold int32 for an int64 `dtype`. */
+  /** The tensor; null if only its elements are known. It may hold int32 for an int64 `dtype`, float32 for float16. */
   readonly tensor: Tensor | null;
   /** Known elements that are computed when something reads them. */
   readonly later: LaterElements | null;
@@ -108,8 +108,14 @@ export class Value {
   }
 
   /** Makes a value of an image tensor with channels last, where ONNX has them at axis 1. */
-  static channelsLast(last: Tensor, whole: WholeNumbers | null = null): Value {
-    return new Value({ kind: "tensor", dtype: last.dtype, last, whole });
+  static channelsLast(
+    last: Tensor,
+    { dtype = last.dtype, whole = null }: {
+      readonly dtype?: DType;
+      readonly whole?: WholeNumbers | null;
+    } = {},
+  ): Value {
+    return new Value({ kind: "tensor", dtype, last, whole });
   }
 
   static sequence(items: readonly Value[], dtype: DType = items[0]?.dtype ?? "float32"): Value {
@@ -140,7 +146,7 @@ export class Value {
 
   /** True where a tensor holds int64 as int32, which its range allows. */
   get isNarrow(): boolean {
-    return this.tensor !== null && this.tensor.dtype !== this.dtype;
+    return this.dtype === "int64" && this.tensor !== null && this.tensor.dtype !== "int64";
   }
 }
 

@@ -9,7 +9,8 @@ import { sizeOf } from "../../engine/core/shape.ts";
 import { Tensor } from "../../engine/core/tensor.ts";
 import { allNodes, type GraphNode, type OnnxGraph, opName } from "../file/graph.ts";
 import { inputsLast, resultLast } from "./channels_last.ts";
-import { followEntries, knownEntries } from "./entries.ts";
+import { type Followed, followEntries, knownEntries } from "./entries.ts";
+import { asHalf, inFloat32 } from "./halves.ts";
 import { NodeCall, type NodeSurroundings } from "./node_call.ts";
 import { onHost } from "./on_host.ts";
 import type { Lookup, OpEntry, Rule, RuleOutput } from "./rule.ts";
@@ -27,12 +28,15 @@ export interface WalkOptions {
   readonly scripts: ReadonlyMap<string, Rule>;
   /** True for training, false for inference. Default: as the nodes say. */
   readonly training?: boolean;
+  /** True where what lies between nodes of float16 may be float32. */
+  readonly inFloat32?: boolean;
 }
 
 /** The names of a graph and of the graphs around it. */
 class Frame implements NodeSurroundings {
   readonly tensors: Map<Value, Tensor>;
   readonly lasts: Map<Value, Tensor>;
+  readonly wide: Map<Value, Value>;
   readonly #values = new Map<string, Value>();
   readonly #outer: Frame | null;
   readonly #walk: Walk;
@@ -45,12 +49,17 @@ class Frame implements NodeSurroundings {
     this.builtIn = walk.graphNow();
     this.tensors = inPlace ? outer.tensors : new Map();
     this.lasts = inPlace ? outer.lasts : new Map();
+    this.wide = inPlace ? outer.wide : new Map();
   }
 
   readonly builtIn: unknown;
 
   get training(): boolean | undefined {
     return this.#walk.training;
+  }
+
+  get inFloat32(): boolean {
+    return this.#walk.inFloat32;
   }
 
   get(name: string): Value | undefined {
@@ -81,6 +90,11 @@ export class Walk {
   /** True for training, false for inference, undefined for what nodes say. */
   get training(): boolean | undefined {
     return this.#options.training;
+  }
+
+  /** True where float32 may stand for float16 between nodes. */
+  get inFloat32(): boolean {
+    return this.#options.inFloat32 === true;
   }
 
   /** The graph being built; null for eager code. */
@@ -148,6 +162,25 @@ export class Walk {
     if (shape !== null) return [shape];
     const folded = entry === null ? null : fold(node, inputs, entry, frame);
     if (folded !== null) return folded;
+    const wide = entry === null || !this.inFloat32 ? null : inFloat32(node, entry, inputs, frame);
+    if (wide !== null) {
+      const results = this.#ruled(node, wide, frame, { entry, rule, followed });
+      return results.map(asHalf);
+    }
+    return this.#ruled(node, inputs, frame, { entry, rule, followed });
+  }
+
+  /** Applies a node's rule to its inputs. */
+  #ruled(
+    node: GraphNode,
+    inputs: readonly (Value | null)[],
+    frame: Frame,
+    { entry, rule, followed }: {
+      readonly entry: OpEntry | null;
+      readonly rule: Rule;
+      readonly followed: Followed | null;
+    },
+  ): readonly (Value | null)[] {
     if (entry?.pointwise === true) {
       const images = this.#channelsLast(node, inputs, frame, rule);
       if (images !== null) return images;
@@ -245,6 +278,7 @@ function fold(
     const around: NodeSurroundings = {
       tensors: new Map(),
       lasts: new Map(),
+      wide: new Map(),
       runGraph: frame.runGraph.bind(frame),
     };
     const results = listed(entry.rule!(new NodeCall(node, inputs, around)));

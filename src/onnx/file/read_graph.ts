@@ -6,6 +6,7 @@ import { Attributes } from "./attributes.ts";
 import type { TensorBytes } from "./external_data.ts";
 import { domainName, type Functions } from "./functions.ts";
 import type { GraphNode, GraphValue, OnnxGraph } from "./graph.ts";
+import { inOrder } from "./order.ts";
 import { readSparse } from "./sparse_data.ts";
 import { readTensor, type TensorData } from "./tensor_data.ts";
 import { readType, type ValueType } from "./types.ts";
@@ -23,7 +24,7 @@ export interface GraphContext {
 }
 
 /**
- * Reads a graph. Throws `DataLossError` for a name made twice or never, nodes out of order or in a cycle, too deeply
+ * Reads a graph. Throws `DataLossError` for a name made twice or never, nodes in a cycle, too deeply
  * nested graphs, or a node's domain without a version.
  */
 export function readGraph(graph: Graph, context: GraphContext): OnnxGraph {
@@ -71,7 +72,7 @@ class Reader {
       own.add(info.name);
     }
     const nodes: GraphNode[] = [], captures = new Set<string>();
-    const expanded = this.#context.functions.expand(graph.node, this.#context.versions);
+    const expanded = inOrder(this.#context.functions.expand(graph.node, this.#context.versions));
     const later = new Set(expanded.flatMap(({ node }) => node.output));
     const use = (name: string, by: string): void => {
       if (name === "" || own.has(name)) return;
@@ -193,7 +194,7 @@ function twice(name: string, what: string, by: string): DataLossError {
 function missing(name: string, by: string, isLater: boolean): DataLossError {
   return new DataLossError(
     isLater
-      ? `Cannot read ${by}: it reads "${name}", which a later node makes; nodes are out of order or form a cycle`
+      ? `Cannot read ${by}: it reads "${name}", which a later node makes; nodes form a cycle`
       : `Cannot read ${by}: it reads "${name}", which nothing makes`,
   );
 }

@@ -103,6 +103,6 @@ const ENTRIES: readonly OpEntry[] = [
 ];
 
 export const ACTIVATIONS: readonly OpEntry[] = [
-  ...ENTRIES.map((entry) => ({ ...entry, pointwise: true })),
-  op("SwiGLU", 28, swiGlu),
+  ...ENTRIES.map((entry) => ({ ...entry, pointwise: true, halves: "computed" as const })),
+  op("SwiGLU", 28, swiGlu, { halves: "computed" }),
 ];

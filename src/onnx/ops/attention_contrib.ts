@@ -152,8 +152,8 @@ const MICROSOFT = { domain: "com.microsoft" };
 
 /** Attention of onnxruntime's domain. */
 export const ATTENTION_CONTRIB: readonly OpEntry[] = [
-  op("Attention", 1, attention, MICROSOFT),
-  op("MultiHeadAttention", 1, multiHeadAttention, MICROSOFT),
+  op("Attention", 1, attention, { ...MICROSOFT, halves: "computed" }),
+  op("MultiHeadAttention", 1, multiHeadAttention, { ...MICROSOFT, halves: "computed" }),
   op("QAttention", 1, quantisedAttention, MICROSOFT),
-  op("RotaryEmbedding", 1, rotaryEmbedding, MICROSOFT),
+  op("RotaryEmbedding", 1, rotaryEmbedding, { ...MICROSOFT, halves: "computed" }),
 ];

@@ -3,6 +3,7 @@ import { type DType, DTYPES } from "../../engine/core/dtype.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { NodeCall } from "../build/node_call.ts";
 import { op, type OpEntry, type RuleOutput } from "../build/rule.ts";
+import { Value } from "../build/value.ts";
 import { dtypeOfNumber } from "../file/types.ts";
 import { isFloat, put1 } from "./raw.ts";
 import * as tf from "../build/tf.ts";
@@ -20,10 +21,15 @@ function cast(n: NodeCall): RuleOutput {
 function castTo(n: NodeCall, dtype: DType): RuleOutput {
   const value = n.value(0);
   if (value.dtype === dtype) return value;
+  // A float16 that is held in float32 need not round.
+  if (value.dtype === "float16" && dtype === "float32") return n.tensorOf(value, dtype);
   if (value.isNarrow) {
     // Integers that count or place fit int32.
     if (dtype === "int32") return value.tensor!;
     return castTensor(value.tensor!, dtype);
+  }
+  if (n.inFloat32 && value.dtype === "float32" && dtype === "float16") {
+    return Value.of(n.x(0), { dtype });
   }
   return castTensor(n.x(0), dtype);
 }

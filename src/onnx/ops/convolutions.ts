@@ -176,8 +176,8 @@ function cropped(x: Tensor, crops: readonly (readonly [number, number])[]): Tens
 }
 
 export const CONVOLUTIONS: readonly OpEntry[] = [
-  op("Conv", 1, conv),
-  op("ConvTranspose", 1, convTranspose),
+  op("Conv", 1, conv, { halves: "computed" }),
+  op("ConvTranspose", 1, convTranspose, { halves: "computed" }),
   op(
     "ConvTransposeWithDynamicPads",
     1,

@@ -177,4 +177,5 @@ const ENTRIES: readonly OpEntry[] = [
 export const ELEMENTWISE: readonly OpEntry[] = ENTRIES.map((entry) => ({
   ...entry,
   pointwise: true,
+  halves: "computed",
 }));

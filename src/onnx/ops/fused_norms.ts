@@ -53,7 +53,7 @@ const MICROSOFT = { domain: "com.microsoft" };
 /** Fused norms. */
 export const FUSED_NORMS: readonly OpEntry[] = [
   op("EmbedLayerNormalization", 1, embedLayerNorm, MICROSOFT),
-  op("SimplifiedLayerNormalization", 1, simplifiedLayerNorm),
-  op("SkipLayerNormalization", 1, skipLayerNorm, MICROSOFT),
-  op("SkipSimplifiedLayerNormalization", 1, skipRmsNorm, MICROSOFT),
+  op("SimplifiedLayerNormalization", 1, simplifiedLayerNorm, { halves: "alone" }),
+  op("SkipLayerNormalization", 1, skipLayerNorm, { ...MICROSOFT, halves: "computed" }),
+  op("SkipSimplifiedLayerNormalization", 1, skipRmsNorm, { ...MICROSOFT, halves: "computed" }),
 ];

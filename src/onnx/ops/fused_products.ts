@@ -92,12 +92,12 @@ const MICROSOFT = { domain: "com.microsoft" };
 
 /** Fused products and activations. */
 export const FUSED_PRODUCTS: readonly OpEntry[] = [
-  op("BiasGelu", 1, (n) => tf.gelu(biased(n)), MICROSOFT),
-  op("FastGelu", 1, (n) => tf.gelu(biased(n), true), MICROSOFT),
-  op("FusedConv", 1, fusedConv, MICROSOFT),
-  op("FusedGemm", 1, fusedGemm, MICROSOFT),
-  op("FusedMatMul", 1, fusedMatMul, MICROSOFT),
-  op("Gelu", 1, (n) => tf.gelu(n.x(0)), MICROSOFT),
-  op("QuickGelu", 1, quickGelu, MICROSOFT),
-  op("TransposeMatMul", 1, fusedMatMul, MICROSOFT),
+  op("BiasGelu", 1, (n) => tf.gelu(biased(n)), { ...MICROSOFT, halves: "computed" }),
+  op("FastGelu", 1, (n) => tf.gelu(biased(n), true), { ...MICROSOFT, halves: "computed" }),
+  op("FusedConv", 1, fusedConv, { ...MICROSOFT, halves: "computed" }),
+  op("FusedGemm", 1, fusedGemm, { ...MICROSOFT, halves: "multiplied" }),
+  op("FusedMatMul", 1, fusedMatMul, { ...MICROSOFT, halves: "multiplied" }),
+  op("Gelu", 1, (n) => tf.gelu(n.x(0)), { ...MICROSOFT, halves: "computed" }),
+  op("QuickGelu", 1, quickGelu, { ...MICROSOFT, halves: "computed" }),
+  op("TransposeMatMul", 1, fusedMatMul, { ...MICROSOFT, halves: "multiplied" }),
 ];

@@ -181,15 +181,15 @@ function hardmax(x: Tensor): Tensor {
 
 /** Norms, softmax and its kin. */
 export const NORMS: readonly OpEntry[] = [
-  op("BatchNormalization", 1, batchNorm, { frozen: [3, 4] }),
-  op("GroupNormalization", 18, groupNorm),
-  op("Hardmax", 1, alongAxis(hardmax)),
-  op("InstanceNormalization", 1, instanceNorm),
-  op("LRN", 1, lrn),
-  op("LayerNormalization", 17, layerNorm),
-  op("LogSoftmax", 1, alongAxis((x) => tf.logSoftmax(x))),
-  op("LpNormalization", 1, lpNormalization),
-  op("MeanVarianceNormalization", 9, meanVariance),
-  op("RMSNormalization", 23, rmsNorm),
-  op("Softmax", 1, alongAxis((x) => tf.softmax(x))),
+  op("BatchNormalization", 1, batchNorm, { frozen: [3, 4], halves: "alone" }),
+  op("GroupNormalization", 18, groupNorm, { halves: "computed" }),
+  op("Hardmax", 1, alongAxis(hardmax), { halves: "computed" }),
+  op("InstanceNormalization", 1, instanceNorm, { halves: "computed" }),
+  op("LRN", 1, lrn, { halves: "computed" }),
+  op("LayerNormalization", 17, layerNorm, { halves: "alone" }),
+  op("LogSoftmax", 1, alongAxis((x) => tf.logSoftmax(x)), { halves: "computed" }),
+  op("LpNormalization", 1, lpNormalization, { halves: "computed" }),
+  op("MeanVarianceNormalization", 9, meanVariance, { halves: "computed" }),
+  op("RMSNormalization", 23, rmsNorm, { halves: "computed" }),
+  op("Softmax", 1, alongAxis((x) => tf.softmax(x)), { halves: "computed" }),
 ];

@@ -139,9 +139,9 @@ function tensorScatter(n: NodeCall): Tensor {
 /** Ops that pad, crop and rearrange. */
 export const PADDING: readonly OpEntry[] = [
   op("CenterCropPad", 18, centerCropPad, { known: [1] }),
-  op("DepthToSpace", 1, depthToSpace),
-  op("Pad", 1, pad, { known: [1, 2, 3], grows: true }),
-  op("Pad", 1, pad, { domain: "com.microsoft", known: [1, 2], grows: true }),
-  op("SpaceToDepth", 1, spaceToDepth),
+  op("DepthToSpace", 1, depthToSpace, { halves: "moved" }),
+  op("Pad", 1, pad, { known: [1, 2, 3], grows: true, halves: "moved" }),
+  op("Pad", 1, pad, { domain: "com.microsoft", known: [1, 2], grows: true, halves: "moved" }),
+  op("SpaceToDepth", 1, spaceToDepth, { halves: "moved" }),
   op("TensorScatter", 24, tensorScatter),
 ];

@@ -208,8 +208,8 @@ function maxUnpool(n: NodeCall): Tensor {
 }
 
 export const POOLS: readonly OpEntry[] = [
-  op("AveragePool", 1, averagePool),
-  op("GlobalAveragePool", 1, global(tf.mean)),
+  op("AveragePool", 1, averagePool, { halves: "computed" }),
+  op("GlobalAveragePool", 1, global(tf.mean), { halves: "computed" }),
   op("GlobalLpPool", 1, globalLpPool),
   op("GlobalMaxPool", 1, global(tf.max)),
   op("LpPool", 1, lpPool),

@@ -43,7 +43,7 @@ function einsum(n: NodeCall): Tensor {
 
 export const PRODUCTS: readonly OpEntry[] = [
   op("Det", 11, unary(tf.det)),
-  op("Einsum", 12, einsum),
-  op("Gemm", 1, gemm),
-  op("MatMul", 1, multiplied),
+  op("Einsum", 12, einsum, { halves: "computed" }),
+  op("Gemm", 1, gemm, { halves: "multiplied" }),
+  op("MatMul", 1, multiplied, { halves: "multiplied" }),
 ];

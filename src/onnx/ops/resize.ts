@@ -267,6 +267,6 @@ function outsideOf(n: NodeCall, y: Tensor, plans: readonly AxisPlan[]): Tensor {
 }
 
 export const RESIZE: readonly OpEntry[] = [
-  op("Resize", 10, resize, { known: [1, 2, 3], grows: true }),
+  op("Resize", 10, resize, { known: [1, 2, 3], grows: true, halves: "computed" }),
   op("Upsample", 7, resize, { known: [1], grows: true }),
 ];

@@ -252,24 +252,29 @@ const KNOWN = { known: [1] };
 
 /** Ops of shapes, and of values computed from them. */
 export const SHAPES: readonly OpEntry[] = [
-  op("Concat", 1, concat, { narrow: true, follow: FOLLOW.concat }),
+  op("Concat", 1, concat, { narrow: true, follow: FOLLOW.concat, halves: "moved" }),
   op("Constant", 1, constant, { folds: false }),
   op("ConstantOfShape", 9, constantOfShape, { known: [0], grows: true }),
-  op("Expand", 8, expand, { ...KNOWN, grows: true }),
+  op("Expand", 8, expand, { ...KNOWN, grows: true, halves: "moved" }),
   op("EyeLike", 9, eyeLike),
-  op("Flatten", 1, flatten),
+  op("Flatten", 1, flatten, { halves: "moved" }),
   op("Range", 11, range, { grows: true }),
-  op("Reshape", 1, reshape, { ...KNOWN, narrow: true }),
+  op("Reshape", 1, reshape, { ...KNOWN, narrow: true, halves: "moved" }),
   op("Shape", 1, shape, { follow: FOLLOW.shape }),
   op("Size", 1, size),
-  op("Split", 1, split, { ...KNOWN, narrow: true }),
-  op("Squeeze", 1, squeeze, { ...KNOWN, narrow: true, follow: FOLLOW.toScalar }),
-  op("Tile", 1, tile, { ...KNOWN, grows: true }),
-  op("Transpose", 1, transpose, { narrow: true }),
+  op("Split", 1, split, { ...KNOWN, narrow: true, halves: "moved" }),
+  op("Squeeze", 1, squeeze, { ...KNOWN, narrow: true, follow: FOLLOW.toScalar, halves: "moved" }),
+  op("Tile", 1, tile, { ...KNOWN, grows: true, halves: "moved" }),
+  op("Transpose", 1, transpose, { narrow: true, halves: "moved" }),
   op("ExpandDims", 1, (n) => tf.expandDims(n.x(0), n.wantInts(1)[0]), {
     ...KNOWN,
     domain: "com.microsoft",
   }),
   op("Range", 1, range, { grows: true, domain: "com.microsoft" }),
-  op("Unsqueeze", 1, unsqueeze, { ...KNOWN, narrow: true, follow: FOLLOW.toVector }),
+  op("Unsqueeze", 1, unsqueeze, {
+    ...KNOWN,
+    narrow: true,
+    follow: FOLLOW.toVector,
+    halves: "moved",
+  }),
 ];

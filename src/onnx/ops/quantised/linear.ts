@@ -169,7 +169,7 @@ export function dequantizeLinear(n: NodeCall): RuleOutput {
     scale.staticShape?.length === 0 && DTYPES[x.dtype].bytes === 1;
   const own = isLast ? Value.channelsLast(numbers) : Value.of(numbers);
   const whole = isWhole ? { numbers: own, scale } : null;
-  return isLast ? Value.channelsLast(y, whole) : whole === null ? y : Value.of(y, { whole });
+  return isLast ? Value.channelsLast(y, { whole }) : whole === null ? y : Value.of(y, { whole });
 }
 
 /** The levels of a tensor, with the scale and the zero point of its range, which always includes 0. */
