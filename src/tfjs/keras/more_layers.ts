@@ -15,6 +15,7 @@ import {
   type Weight,
 } from "./layer_kinds.ts";
 import { modeOf } from "./modes.ts";
+import { RANDOM_IMAGES } from "./random_images.ts";
 import { cutToAspect, resized } from "./resizing.ts";
 
 const isChannelsFirst = ({ dataFormat }: Settings): boolean =>
@@ -27,10 +28,9 @@ function channelsLast(config: Settings): void {
   );
 }
 
-/** Layers that change images at random while they train, and nothing else. */
+/** Layers that change images at random while they train, and nothing else: those that refuse to. */
 const RANDOM =
-  `RandomFlip RandomRotation RandomZoom RandomTranslation RandomContrast RandomBrightness RandomHue RandomSaturation RandomShear
-  RandomSharpness RandomGrayscale RandomInvert RandomErasing RandomGaussianBlur RandomPerspective RandomColorJitter
+  `RandomHue RandomSaturation RandomShear RandomSharpness RandomGrayscale RandomInvert RandomErasing RandomGaussianBlur RandomPerspective RandomColorJitter
   RandomColorDegeneration RandomPosterization RandomElasticTransform RandomCrop RandAugment AugMix MixUp CutMix Equalization
   Solarization`.split(/\s+/);
 
@@ -136,6 +136,7 @@ function centered({ inputs: [x], config }: CallOf): tf.Tensor {
 /** Layers by the names of Keras. */
 export const MORE_LAYERS: Readonly<Record<string, Kind>> = {
   ...Object.fromEntries(RANDOM.map((name) => [name, random(name)])),
+  ...RANDOM_IMAGES,
   ELU: {
     masks: true,
     call: ({ inputs: [x], config }) =>

@@ -2,7 +2,7 @@
 
 import * as tf from "@weft/weft/tfjs-core";
 import { loadKeras, registerKerasLayers } from "@weft/weft/keras";
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { testOnDevices } from "../../devices.ts";
 import { openHdf5 } from "../../../src/tfjs/keras/hdf5.ts";
 import { effort } from "../../effort.ts";
@@ -107,19 +107,15 @@ for (const [name, corrects = false] of NAMES) {
         model.compile({ optimizer: tf.train.sgd(0.05), loss: "meanSquaredError" });
         // Long unrolled gradients compile slowly without a GPU.
         const epochs = device === "webgpu" ? effort(2, 10) : 10;
-        if (name === "augmented") {
-          const fit = (): Promise<unknown> =>
-            model.fit(given, tf.tensor(told.target, told.shape), { epochs: 1, verbose: 0 });
-          const text = "Cannot train a model with layer RandomFlip: changing images at random";
-          await assertRejects(fit, Error, text);
-          return;
-        }
+        // Other numbers are drawn here than in Keras.
+        const isRandom = name === "augmented";
         const { history } = await model.fit(given, tf.tensor(told.target, told.shape), {
           epochs,
           batchSize: 64,
           shuffle: false,
           verbose: 0,
         });
+        if (isRandom) return assert(history.loss.every(Number.isFinite));
         tf.test_util.expectArraysClose(history.loss, told.losses.slice(0, epochs), 1e-3);
         assert(history.loss.at(-1) < history.loss[0]);
         if (epochs === 10 && !corrects) await close(first(model.predict(given)), told.after, 1e-3);

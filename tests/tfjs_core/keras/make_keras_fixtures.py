@@ -208,7 +208,7 @@ def grouped():
 
 
 def augmented():
-    """Only predicted: here its layers do not train."""
+    """Its layers draw other numbers here when they train: losses are not compared."""
     x = keras.Input((7, 8, 3))
     y = L.RandomFlip()(L.CenterCrop(5, 6)(x))
     y = L.RandomContrast(0.5)(L.RandomRotation(0.2)(y))
