@@ -1,9 +1,8 @@
 /** Crossed categories of Keras, and images that are stretched to their range. */
 import * as tf from "../../../mod.ts";
 import { ValueError } from "../../engine/core/errors.ts";
-import { encoded } from "./encoding.ts";
+import { encoded, modeOf } from "./encoding.ts";
 import { type Kind, numbers, type Settings, shapeOf } from "./layer_kinds.ts";
-import { modeOf } from "./modes.ts";
 
 function binsOf({ numBins, name }: Settings): number {
   if (Number.isInteger(numBins) && Number(numBins) > 0) return Number(numBins);

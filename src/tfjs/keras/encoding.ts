@@ -4,6 +4,12 @@ import { UnimplementedError } from "../../engine/core/errors.ts";
 import type { Json } from "../layers/keras_json.ts";
 import { type Extents, shapeOf } from "./layer_kinds.ts";
 
+/** Reads the name of a mode of results, as Keras or the package writes it. */
+export function modeOf(value: Json | undefined, otherwise = "int"): string {
+  const given = String(value ?? otherwise).replace(/([a-z])([A-Z])/g, "$1_$2").toLowerCase();
+  return given === "binary" ? "multi_hot" : given.replace("-", "_");
+}
+
 /** Settings of an encoding. */
 export interface Encoding {
   readonly mode: string;

@@ -2,7 +2,7 @@
 import * as tf from "../../../mod.ts";
 import { FailedPreconditionError, UnimplementedError } from "../../engine/core/errors.ts";
 import type { Json } from "../layers/keras_json.ts";
-import { encoded } from "./encoding.ts";
+import { encoded, modeOf } from "./encoding.ts";
 import {
   type CallOf,
   type Extents,
@@ -14,7 +14,6 @@ import {
   shapeOf,
   type Weight,
 } from "./layer_kinds.ts";
-import { modeOf } from "./modes.ts";
 import { RANDOM_IMAGES } from "./random_images.ts";
 import { cutToAspect, resized } from "./resizing.ts";
 

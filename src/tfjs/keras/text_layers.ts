@@ -6,7 +6,7 @@ import {
   ValueError,
 } from "../../engine/core/errors.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
-import { encoded, encodedShape } from "./encoding.ts";
+import { encoded, encodedShape, modeOf } from "./encoding.ts";
 import {
   extent,
   type Extents,
@@ -16,7 +16,6 @@ import {
   shapeOf,
   type Tokens,
 } from "./layer_kinds.ts";
-import { modeOf } from "./modes.ts";
 import {
   depthOf,
   type Lookup,

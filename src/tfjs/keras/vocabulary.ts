@@ -3,7 +3,7 @@ import { ValueError } from "../../engine/core/errors.ts";
 import { describe } from "../../engine/core/text.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import type { Json, Settings } from "../layers/keras_json.ts";
-import { modeOf } from "./modes.ts";
+import { modeOf } from "./encoding.ts";
 
 /** A word of a vocabulary: a text or a whole number. */
 export type Word = string | number;
