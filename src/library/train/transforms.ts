@@ -1,6 +1,7 @@
 /** Transformations of updates, of which `tf.train.chain` makes optimizers. The public name is `tf.train.transforms`. */
 import {
   optionCheck,
+  wantBoolean,
   wantFunction,
   wantNumber,
   wrongArgument,
@@ -236,6 +237,7 @@ export function addDecayedWeights(weight: number): Transformation {
  */
 export function trace(decay: number, nesterov = false): Transformation {
   wantNumber(decay, "decay", "trace");
+  wantBoolean(nesterov, "nesterov", "trace");
   return one(
     "trace",
     [decay, nesterov],

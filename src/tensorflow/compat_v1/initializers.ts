@@ -1,5 +1,5 @@
 /** Initializers: functions that make a variable's initial value from its shape and dtype. */
-import { optionCheck } from "../../engine/core/arguments.ts";
+import { optionCheck, wantNumber } from "../../engine/core/arguments.ts";
 import type { DType } from "../../engine/core/dtype.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
@@ -12,6 +12,13 @@ import { randomNormal, randomUniform, truncatedNormal } from "../../engine/ops/r
 
 /** Makes the initial value of a variable. */
 export type Initializer = (shape: readonly number[], dtype?: DType) => Tensor;
+
+/** Throws `TypeError` for a setting that is no number; those that are absent are left to defaults. */
+function wantNumbers(fn: string, settings: Readonly<Record<string, unknown>>): void {
+  for (const [arg, value] of Object.entries(settings)) {
+    if (value !== undefined && value !== null) wantNumber(value, arg, fn);
+  }
+}
 
 /**
  * Zeros. Follows TensorFlow `tf.compat.v1.zeros_initializer`.
@@ -67,6 +74,7 @@ export function constantInitializer(value: TensorLike): Initializer {
  * ```
  */
 export function randomNormalInitializer(mean = 0, stddev = 1, seed?: number): Initializer {
+  wantNumbers("randomNormalInitializer", { mean, stddev, seed });
   return (shape, dtype = "float32") =>
     randomNormal([...shape], mean, stddev, dtype as "float32", seed);
 }
@@ -82,6 +90,7 @@ export function randomNormalInitializer(mean = 0, stddev = 1, seed?: number): In
  * ```
  */
 export function truncatedNormalInitializer(mean = 0, stddev = 1, seed?: number): Initializer {
+  wantNumbers("truncatedNormalInitializer", { mean, stddev, seed });
   return (shape, dtype = "float32") =>
     truncatedNormal([...shape], mean, stddev, dtype as "float32", seed);
 }
@@ -97,6 +106,7 @@ export function truncatedNormalInitializer(mean = 0, stddev = 1, seed?: number):
  * ```
  */
 export function randomUniformInitializer(minval = 0, maxval = 1, seed?: number): Initializer {
+  wantNumbers("randomUniformInitializer", { minval, maxval, seed });
   return (shape, dtype = "float32") =>
     randomUniform([...shape], minval, maxval, dtype as "float32", seed);
 }
@@ -175,6 +185,7 @@ function fans(shape: readonly number[]): [number, number] {
  * ```
  */
 export function glorotUniformInitializer(seed?: number): Initializer {
+  wantNumbers("glorotUniformInitializer", { seed });
   return varianceScalingInitializer({ mode: "fan_avg", distribution: "uniform", seed });
 }
 
@@ -188,5 +199,6 @@ export function glorotUniformInitializer(seed?: number): Initializer {
  * ```
  */
 export function glorotNormalInitializer(seed?: number): Initializer {
+  wantNumbers("glorotNormalInitializer", { seed });
   return varianceScalingInitializer({ mode: "fan_avg", seed });
 }
