@@ -4,7 +4,6 @@ import { optionCheck, wantList, wantMade, wrongArgument } from "../engine/core/a
 import { isFloating } from "../engine/core/dtype.ts";
 import { ValueError } from "../engine/core/errors.ts";
 import type { Tensor } from "../engine/core/tensor.ts";
-import { isolated } from "./build/tf.ts";
 import { type Variable, variable } from "../engine/runtime/variables/variable.ts";
 import * as tf from "./build/tf.ts";
 import { adapterNodes, graphNodes } from "./edit/adapters.ts";
@@ -86,7 +85,7 @@ export class Lora {
     const merged = this.#adapters.filter((adapter) => this.#isMergeable(adapter));
     for (const { a, b, nodes: [weighted] } of merged) {
       const weight = this.#edits.variables[weighted.root];
-      isolated({}, () => tf.tidy(() => addTo(weight, weighted, [a, b, this.#scale])));
+      tf.isolated({}, () => tf.tidy(() => addTo(weight, weighted, [a, b, this.#scale])));
     }
     this.#drop(merged);
     return [...this.targets];
@@ -254,7 +253,7 @@ function adapterOf(
   const inputs = kind === "filter" ? a.slice(1).reduce((n, d) => n * d, 1) : a[0];
   // Rows of an embedding are not mixed: there the second factor is random, as A is where it mixes inputs.
   const [first, second] = kind === "rows" ? [b, a] : [a, b], bound = 1 / Math.sqrt(inputs);
-  const [random, zero] = isolated({}, () => {
+  const [random, zero] = tf.isolated({}, () => {
     let made: Variable[] = [];
     tf.tidy(() => {
       const values = kind === "rows"
