@@ -174,6 +174,8 @@ export {
 } from "./src/engine/autodiff/grad_functions.ts";
 /** Files: npy, npz, safetensors. */
 export * as io from "./src/library/io/mod.ts";
+/** Tables from strings or numbers to others. */
+export * as lookup from "./src/library/io/lookup.ts";
 
 // train
 /** Optimizers. */

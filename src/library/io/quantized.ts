@@ -6,7 +6,7 @@ import { isPlainObject } from "../../engine/core/nest.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { sameShape } from "../../engine/core/shape.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
-import { identity } from "../../engine/ops/array/view.ts";
+import { tensor } from "../../engine/ops/array/creation.ts";
 import {
   type QuantizedForm,
   QuantizedTensor,
@@ -65,7 +65,7 @@ export function quantizedFrom(
     if (!fits) throw bad(`tensor "${own}" must be ${spec.dtype} of shape [${spec.shape}]`);
     return array;
   });
-  return new QuantizedTensor(parts.map((array) => identity(array)), form);
+  return new QuantizedTensor(parts.map((array) => tensor(array)), form);
 }
 
 /** Parses a form. */
