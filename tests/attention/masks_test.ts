@@ -115,6 +115,58 @@ testOnDevices("the logarithm of sums lets parts of attention be joined", () => {
   near(joined, whole.arraySync(), "joined");
 });
 
+testOnDevices(
+  "the logarithm of sums is that of the scores in functions and sessions, with its gradient",
+  async () => {
+    const q = tf.randomNormal([2, 3, 4, 8]), k = tf.randomNormal([2, 5, 2, 8]);
+    const mask = tf.less(tf.range(0, 5), 4),
+      wanted = tf.tidy(() => {
+        const [a, b] = [q, tf.gather(k, [0, 0, 1, 1], 2)].map((x) => tf.transpose(x, [0, 2, 1, 3]));
+        const scores = tf.mul(tf.matMul(a, b, false, true), 8 ** -0.5);
+        return tf.transpose(tf.logSumExp(tf.slice(scores, [0, 0, 0, 0], [2, 4, 3, 4]), -1), [
+          0,
+          2,
+          1,
+        ]);
+      });
+    const sums = (q: tf.Tensor): tf.Tensor =>
+      tf.scaledDotProductAttention(q, k, k, { mask, returnLogSumExp: true }).logSumExp;
+    near(sums(q), wanted.arraySync(), "eager");
+    near(tf.function(sums)(q), wanted.arraySync(), "function");
+    near(await inSession(sums, q), wanted.arraySync(), "session");
+    const slope = (q: tf.Tensor): tf.Tensor => tf.grad((q: tf.Tensor) => tf.sum(sums(q)))(q);
+    const g = slope(q), h = 1e-2, along = tf.sum(g).item();
+    const [up, down] = [h, -h].map((d) => tf.sum(sums(tf.add(q, d))).item());
+    assertAlmostEquals((up - down) / (2 * h), along, 2e-2 * Math.max(1, Math.abs(along)));
+    near(tf.function(slope)(q), g.arraySync(), "gradient in a function");
+    near(await inSession(slope, q), g.arraySync(), "gradient in a session");
+  },
+);
+
+testOnDevices(
+  "dropout of attention drops the same weights in a function's and a session's gradient",
+  async () => {
+    const q = tf.randomNormal([2, 3, 2, 8]);
+    const [k, values] = [0, 1].map(() => tf.randomNormal([2, 6, 2, 8]));
+    // The result is linear in the values: with one draw it is the product of them and their gradient.
+    const both = (v: tf.Tensor): tf.Tensor => {
+      using tape = new tf.GradientTape();
+      tape.watch(v);
+      const y = tf.sum(tf.scaledDotProductAttention(q, k, v, { dropout: 0.5, seed: 3 }));
+      return tf.stack([y, tf.sum(tf.mul(tape.gradient(y, v)!, v))]);
+    };
+    const ways = {
+      eager: both(values),
+      function: tf.function(both)(values),
+      session: await inSession(both, values),
+    };
+    for (const [way, found] of Object.entries(ways)) {
+      const [y, product] = found.dataSync();
+      assertAlmostEquals(product, y, 1e-4 * Math.max(1, Math.abs(y)), way);
+    }
+  },
+);
+
 testOnDevices("dropout of attention keeps the mean, repeats by its seed and has gradients", () => {
   const q = tf.zeros([1, 1, 1, 4]), v = tf.ones([1, 4000, 1, 4]);
   const run = (seed: number): tf.Tensor =>

@@ -157,6 +157,34 @@ testOnDevices("ForwardAccumulator follows variables, nests and tapes inside of i
   v.dispose();
 });
 
+testOnDevices(
+  "ForwardAccumulator follows what functions and sessions compute, as TensorFlow's does",
+  async () => {
+    using _scope = tf.scope();
+    // TensorFlow 2.21: x = [1, 2], tangent [1, -1] of sum(tanh(x) · x²), and of its gradient.
+    const wanted = [-2.1955512, 2.5633857, -1.9483871];
+    const follow = (x: tf.Tensor): tf.Tensor => {
+      using accumulator = new tf.ForwardAccumulator(x, tf.tensor([1, -1]));
+      using tape = new tf.GradientTape();
+      tape.watch(x);
+      const y = tf.sum(tf.mul(tf.tanh(x), tf.square(x)));
+      const slope = tape.gradient(y, x)!;
+      return tf.concat([tf.reshape(accumulator.jvp(y)!, [1]), accumulator.jvp(slope)!], 0);
+    };
+    const x = tf.tensor([1, 2]);
+    const graph = new tf.Graph();
+    const { fed, made } = graph.asDefault(() => {
+      const fed = tf.placeholder("float32", [2]);
+      return { fed, made: follow(fed) };
+    });
+    await using session = new tf.Session({ graph });
+    assertClose(await numbers(follow(x)), wanted);
+    assertClose(await numbers(tf.function(follow)(x)), wanted);
+    const found = await session.run(made, { feeds: new Map([[fed, [1, 2]]]) });
+    assertClose(Array.from((found as tf.NdArray).data as Float32Array), wanted);
+  },
+);
+
 testOnDevices("jvp() leaves nothing behind", () => {
   using x = tf.tensor(POINT), t = tf.tensor(TANGENT);
   const before = tf.memory();

@@ -226,15 +226,24 @@ testOnDevices("a rate may be any function of the step, and schedules may be join
   }
 });
 
-testOnDevices("lookahead() moves the slow weights at each period", () => {
-  for (const compiled of [false, true]) {
+testOnDevices("lookahead() moves the slow weights at each period", async () => {
+  // A step of plain descent comes to 4, where it stays.
+  const wanted = [[4, 4], [4, 4], [1, 7], [4, 4], [4, 4], [1.75, 6.25]];
+  for (const way of ["eager", "compiled", "session"]) {
     using v = tf.variable([0, 8]);
     using optimizer = tf.train.chain(tf.train.sgd(0.5), transforms.lookahead(3, 0.25));
-    const once = (): void => void optimizer.minimize(() => tf.sum(tf.square(tf.sub(v, 4))));
-    const step = compiled ? tf.function(once) : once;
-    // A step of plain descent comes to 4, where it stays.
-    const seen = Array.from({ length: 6 }, () => (step(), v.arraySync()));
-    assertEquals(seen, [[4, 4], [4, 4], [1, 7], [4, 4], [4, 4], [1.75, 6.25]]);
+    const loss = (): tf.Scalar => tf.sum(tf.square(tf.sub(v, 4))) as tf.Scalar;
+    const graph = new tf.Graph(), seen: unknown[] = [];
+    const operation = way === "session" ? graph.asDefault(() => optimizer.minimize(loss())) : null;
+    await using session = new tf.Session({ graph });
+    const once = (): void => void optimizer.minimize(loss);
+    const step = way === "compiled" ? tf.function(once) : once;
+    for (let i = 0; i < 6; i++) {
+      if (operation !== null) await session.run(operation);
+      else step();
+      seen.push(v.arraySync());
+    }
+    assertEquals(seen, wanted, way);
   }
 });
 
