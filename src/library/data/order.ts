@@ -173,8 +173,8 @@ export function ignoreErrorsSource(input: Source, options: IgnoreErrorsOptions):
       for (;;) {
         const item = await input.next();
         if (!(item instanceof Failure)) return item;
-        // Leaving the iteration aborts the running calls: their errors are not reported.
-        if (place.signal.aborted) return null;
+        // Leaving the iteration aborts the running calls: that is no error of an element.
+        place.signal.throwIfAborted();
         const { error } = item;
         if (logWarning) {
           console.warn(`Error raised with error message ${messageOf(error)}`);

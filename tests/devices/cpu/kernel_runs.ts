@@ -7,7 +7,8 @@ import { NdArray } from "../../../src/engine/core/nd_array.ts";
 import { sizeOf } from "../../../src/engine/core/shape.ts";
 import type { ConcreteSpec } from "../../../src/engine/core/tensor_spec.ts";
 import { Engine } from "../../../src/engine/devices/cpu/engine.ts";
-import type { Pointer } from "../../../src/engine/devices/cpu/heap.ts";
+import { byteLength } from "../../../src/engine/devices/cpu/byte_length.ts";
+import { Heap, type Pointer } from "../../../src/engine/devices/cpu/heap.ts";
 import { prepareFast } from "../../../src/engine/devices/cpu/prepare.ts";
 import { DTYPES } from "../../../src/engine/core/dtype.ts";
 import { problemOf } from "../../../src/library/testing/run_op.ts";
@@ -60,20 +61,26 @@ function resultsOf(
   specs: readonly ConcreteSpec[],
   run: (outs: readonly Pointer[]) => void,
 ): NdArray[] {
-  // Garbage, as in a block that was used before.
-  const outs = specs.map((spec) => {
-    const junk = NdArray.zeros(spec.dtype, spec.shape);
-    (junk.data as Float32Array).fill(77);
-    return put(engine, junk);
+  const { heap } = engine;
+  const blocks = specs.map((spec) => {
+    const end = Heap.blockBytes(byteLength(spec)), out = heap.alloc(end + GUARD);
+    // Garbage, as in a block that was used before.
+    heap.u8.fill(77, out, out + end).fill(MARK, out + end, out + end + GUARD);
+    return { spec, out, end };
   });
-  run(outs);
-  return specs.map((spec, i) => {
+  run(blocks.map(({ out }) => out));
+  return blocks.map(({ spec, out, end }) => {
+    const behind = heap.u8.subarray(out + end, out + end + GUARD);
+    assert(behind.every((b) => b === MARK), `a kernel wrote behind its block of [${spec.shape}]`);
     const like = NdArray.zeros(spec.dtype, spec.shape);
-    (like.data as Float32Array).set(take(engine, outs[i], like));
-    engine.heap.free(outs[i], bytesOf(like));
+    (like.data as Float32Array).set(take(engine, out, like));
+    heap.free(out, end + GUARD);
     return like;
   });
 }
+
+/** Bytes behind the block of a result, where the next tensor would lie, and what they hold. */
+const GUARD = 512, MARK = 0xa5;
 
 /** Runs the op's own loops, or without them its parts in float64. */
 export function runLoops(def: OpDef, inputs: readonly NdArray[], attrs: Attrs = {}): NdArray[] {

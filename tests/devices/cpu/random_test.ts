@@ -26,6 +26,32 @@ for (const [name, engine] of ENGINES) {
     }
   });
 
+  Deno.test(`rows that are drawn by seeds of their own end where their block does: ${name}`, () => {
+    for (
+      const [rows, size] of [[1, 3], [4, 3], [5, 1], [16, 1], [2, 8], [3, 9], [7, 16], [64, 5]]
+    ) {
+      const seeds = new NdArray(
+        "int32",
+        [rows, 2],
+        Int32Array.from({ length: 2 * rows }, (_, i) => i * 77),
+      );
+      for (const kind of ["Uniform", "Normal", "UniformFullInt"]) {
+        const def = op(`_StatelessRandom${kind}Rows`), isInt = kind === "UniformFullInt";
+        const inputs = [ints(rows, size), seeds];
+        const attrs = { dtype: isInt ? "int32" : "float32", Tseed: "int32" };
+        const got = runFast(engine, def, inputs, attrs), [want] = runLoops(def, inputs, attrs);
+        assert(got !== null, `no vector code for ${kind}`);
+        (want.data as Float32Array).forEach((b, i) => {
+          const a = got[0].data[i] as number;
+          assert(
+            Math.abs(a - b) <= 1e-6 * Math.abs(b),
+            `${kind} of ${rows} rows of ${size}: ${a} at ${i}, wanted ${b}`,
+          );
+        });
+      }
+    }
+  });
+
   Deno.test(`random whole numbers are those of the loops: ${name}`, () => {
     const scalar = (x: number): NdArray => new NdArray("int32", [], new Int32Array([x]));
     for (const [low, high] of [[0, 10], [-5, 3], [-2147483648, 2147483647], [7, 8]]) {

@@ -122,7 +122,10 @@ export function draw(
   return inRows(engine, { seed: inputs[1], out }, run);
 }
 
-/** Runs a kernel with the key of each row; what it writes behind a row the next one writes anew. */
+/**
+ * Runs a kernel with the key of each row. What it writes behind a row the next one writes anew; where that would lie behind the block,
+ * the row is drawn in scratch memory.
+ */
 function inRows(
   engine: Engine,
   { seed, out }: { readonly seed: ConcreteSpec; readonly out: ConcreteSpec },
@@ -130,11 +133,23 @@ function inRows(
   more: readonly number[] = [],
 ): FastRun {
   const rows = seed.shape.length > 1 ? seed.shape[0] : 1, size = sizeOf(out.shape) / rows;
+  const rowBytes = 4 * size, end = wholeSteps(rows * rowBytes), { heap } = engine;
   return ([o], ins) => {
     for (let row = 0; row < rows; row++) {
-      run(o + 4 * row * size, size, ...keyAt(engine, ins[1] + 8 * row), ...more);
+      const at = row * rowBytes, key = keyAt(engine, ins[1] + 8 * row);
+      if (at + wholeSteps(rowBytes) <= end) run(o + at, size, ...key, ...more);
+      else {
+        const own = engine.scratch(wholeSteps(rowBytes));
+        run(own, size, ...key, ...more);
+        heap.u8.copyWithin(o + at, own, own + rowBytes);
+      }
     }
   };
+}
+
+/** Bytes that a kernel writes for as many: eight elements at a time. */
+function wholeSteps(bytes: number): number {
+  return Math.ceil(bytes / 32) * 32;
 }
 
 /** Draws integers of 32 bits: `low + word mod range`, or all bits where the range is 0. */
