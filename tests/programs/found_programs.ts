@@ -299,4 +299,14 @@ export const FOUND_PROGRAMS: readonly Program[] = [
     "lines": [{ "code": "tf.euclideanNorm($0, [0,1], false)", "operands": [0] }],
     "outputs": [1],
   },
+  // function of unknown dims
+  {
+    "inputs": [{ "dtype": "float32", "shape": [2, 0], "data": [] }],
+    "lines": [{
+      "code":
+        "tf.experimental.numpy.histogram(tf.cumsum(tf.onesLike(tf.stopGradient($0)), -1), { bins: 1 })[1]",
+      "operands": [0],
+    }],
+    "outputs": [1],
+  },
 ];

@@ -131,14 +131,25 @@ function edgesOf(values: Tensor, bins: Bins, { range, fn }: EdgesOf): Tensor {
   if (range !== undefined && !(range[0] <= range[1] && Number.isFinite(range[1] - range[0]))) {
     throw new ValueError(`Cannot apply ${fn} with range ${describe(range)}: wanted it to rise`);
   }
-  const isNone = values.staticShape?.[0] === 0;
-  const [low, high] = (range ?? (isNone ? [0, 1] : [min(values), max(values)]))
-    .map((v) => cast(v, values.dtype)) as [Tensor, Tensor];
+  const [low, high] = (range ?? spanOf(values)).map((v) => cast(v, values.dtype)) as [
+    Tensor,
+    Tensor,
+  ];
   const isOne = equal(low, high), half = where(isOne, cast(0.5, values.dtype), 0);
   const from = sub(low, half), to = add(high, half);
   const share = div(cast(count(0, bins + 1, 1, "int32"), values.dtype), bins);
   // Both ends are exact.
   return add(mul(from, sub(1, share)), mul(to, share));
+}
+
+/** The least and the greatest value; of no values 0 and 1, as in NumPy. */
+function spanOf(values: Tensor): readonly TensorLike[] {
+  const count = values.staticShape?.[0] ?? null;
+  if (count === 0) return [0, 1];
+  const span = [min(values), max(values)];
+  if (count !== null) return span;
+  const isNone = equal(size(values), 0);
+  return span.map((v, i) => where(isNone, cast(i, values.dtype), v));
 }
 
 function partsOf(edges: Tensor): number | Tensor {
