@@ -2,6 +2,7 @@
 import * as tf from "../../../mod.ts";
 import { FailedPreconditionError, UnimplementedError } from "../../engine/core/errors.ts";
 import type { Json } from "../layers/keras_json.ts";
+import { RANDOM_IMAGES } from "./augment/random_images.ts";
 import { encoded, modeOf } from "./encoding.ts";
 import {
   type CallOf,
@@ -14,7 +15,6 @@ import {
   shapeOf,
   type Weight,
 } from "./layer_kinds.ts";
-import { RANDOM_IMAGES } from "./random_images.ts";
 import { cutToAspect, resized } from "./resizing.ts";
 
 const isChannelsFirst = ({ dataFormat }: Settings): boolean =>
@@ -25,26 +25,6 @@ function channelsLast(config: Settings): void {
   throw new UnimplementedError(
     `Cannot make layer ${config.name}: channels first are not supported`,
   );
-}
-
-/** Layers that change images at random while they train, and nothing else: those that refuse to. */
-const RANDOM =
-  `RandomHue RandomSaturation RandomShear RandomSharpness RandomGrayscale RandomInvert RandomErasing RandomGaussianBlur RandomPerspective RandomColorJitter
-  RandomColorDegeneration RandomPosterization RandomElasticTransform RandomCrop RandAugment AugMix MixUp CutMix Equalization
-  Solarization`.split(/\s+/);
-
-function random(name: string): Kind {
-  return {
-    masks: true,
-    call({ inputs: [x], training }) {
-      if (training) {
-        throw new FailedPreconditionError(
-          `Cannot train a model with layer ${name}: changing images at random is not supported`,
-        );
-      }
-      return tf.cast(x, "float32");
-    },
-  };
 }
 
 /** The axes of a layer's input between rows and channels. */
@@ -134,7 +114,6 @@ function centered({ inputs: [x], config }: CallOf): tf.Tensor {
 
 /** Layers by the names of Keras. */
 export const MORE_LAYERS: Readonly<Record<string, Kind>> = {
-  ...Object.fromEntries(RANDOM.map((name) => [name, random(name)])),
   ...RANDOM_IMAGES,
   ELU: {
     masks: true,
