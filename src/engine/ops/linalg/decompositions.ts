@@ -1,14 +1,13 @@
 /** Singular values, eigenvalues and triangular factors. On the host. */
 import { apply, apply1 } from "../../core/apply.ts";
-import { type DType, makeData } from "../../core/dtype.ts";
+import type { DType } from "../../core/dtype.ts";
 import { UnimplementedError, ValueError } from "../../core/errors.ts";
-import { NdArray } from "../../core/nd_array.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import type { PartialShape } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { eighCpu, luCpu, svdCpu } from "../../kernels/host/linalg/decompose.ts";
-import { eigCpu } from "../../kernels/host/linalg/eig.ts";
+import { eigCpu, eigLeftCpu } from "../../kernels/host/linalg/eig.ts";
 import { cast } from "../array/cast.ts";
 import { onesLike, zerosLike } from "../array/creation.ts";
 import { gather } from "../array/gather.ts";
@@ -189,12 +188,7 @@ const EigLeft: OpDef = defineOp({
   attrs: ["T: {float32, float64, complex64, complex128}", "Tout: {complex64, complex128}"],
   infer: ([x]) => [eigShapes("Eig", x)[1]],
   grad: null,
-  cpu: ([x], [w]) => {
-    const n = w.shape.at(-1)!, size = 2 * (w.size / Math.max(1, n));
-    const values = new NdArray(w.dtype, w.shape.slice(0, -1), makeData(w.dtype, size / 2));
-    const vectors = new NdArray(w.dtype, w.shape, makeData(w.dtype, w.size));
-    eigCpu(x, values, [vectors, w]);
-  },
+  cpu: ([x], [w]) => eigLeftCpu(x, w),
 });
 
 const Eig: OpDef = defineOp({
@@ -237,10 +231,7 @@ const Eig: OpDef = defineOp({
       return [/^complex/.test(input.dtype) ? all : real(all)];
     },
   },
-  cpu: ([x], [e, v], { attrs }) => {
-    const w = attrs.compute_v && new NdArray(v.dtype, v.shape, makeData(v.dtype, v.size));
-    eigCpu(x, e, w ? [v, w] : null);
-  },
+  cpu: ([x], [e, v], { attrs }) => eigCpu(x, e, attrs.compute_v ? v : null),
 });
 
 /**

@@ -1,127 +1,148 @@
 /**
- * Singular values, eigenvalues of symmetric matrices and triangular factors on the host, by Jacobi's rotations and by
- * elimination with pivots. In float64.
+ * Singular values, eigenvalues of symmetric matrices and triangular factors on the host: of each matrix of a batch, in the room of one.
+ * In float64.
  */
 import { InvalidArgumentError } from "../../../core/errors.ts";
 import type { NdArray } from "../../../core/nd_array.ts";
 import type { Numbers } from "../matmul.ts";
 import { setWhole } from "../numbers.ts";
+import { bidiagonalRoom, bidiagonalValues } from "./bidiagonal.ts";
 import { matrices } from "./linalg.ts";
+import { reflectColumns, reflector, scaleOf } from "./reflections.ts";
 import { eliminate, rowsOf } from "./solve.ts";
+import { symmetricEigen, symmetricRoom } from "./symmetric.ts";
 
-/** Sweeps over all pairs: Jacobi's methods converge quadratically, in about ten. */
-const MOST_SWEEPS = 60;
-const EPSILON = 2 ** -52;
+/** A matrix of more rows than columns as a product of reflections and a triangle. */
+interface Tall {
+  readonly rows: number;
+  readonly columns: number;
+  readonly a: Float64Array;
+  /** Vectors of the reflections, a row each. */
+  readonly vectors: Float64Array;
+  readonly by: Float64Array;
+  readonly vector: Float64Array;
+}
 
-const dot = (a: Float64Array, b: Float64Array): number =>
-  a.reduce((sum, v, i) => sum + v * b[i], 0);
+function tallOf(rows: number, columns: number): Tall {
+  const [a, vectors] = [0, 1].map(() => new Float64Array(rows * columns));
+  const by = new Float64Array(columns), vector = new Float64Array(rows);
+  return { rows, columns, a, vectors, by, vector };
+}
 
-function rotate(a: Float64Array, b: Float64Array, c: number, s: number): void {
-  for (let i = 0; i < a.length; i++) {
-    const x = a[i], y = b[i];
-    a[i] = c * x - s * y;
-    b[i] = s * x + c * y;
+/** Makes the triangle of `a`, which stays in its upper rows. */
+function toTriangle({ rows, columns, a, vectors, by, vector }: Tall, sums: Float64Array): void {
+  for (let k = 0; k < columns; k++) {
+    for (let i = k; i < rows; i++) vector[i] = a[i * columns + k];
+    const [head, factor] = reflector(vector, k, rows);
+    by[k] = factor;
+    a[k * columns + k] = head;
+    for (let i = k + 1; i < rows; i++) a[i * columns + k] = 0;
+    const part = { a, width: columns, top: k, bottom: rows, left: k + 1, right: columns };
+    reflectColumns(part, vector, factor, sums);
+    vectors.set(vector.subarray(k), k * rows + k);
   }
 }
 
-/** Returns cosine and sine of the smaller angle that makes `[[p, q], [q, r]]` diagonal. */
-function angle(p: number, q: number, r: number): readonly [number, number] {
-  const tau = (r - p) / (2 * q), t = (tau < 0 ? -1 : 1) / (Math.abs(tau) + Math.hypot(1, tau));
-  const c = 1 / Math.hypot(1, t);
-  return [c, c * t];
-}
-
-const unit = (n: number, i: number): Float64Array => new Float64Array(n).fill(1, i, i + 1);
-
-/** Calls `turn` for all pairs until no call rotates. */
-function sweep(n: number, turn: (i: number, j: number) => boolean): void {
-  for (let round = 0, moved = true; moved && round < MOST_SWEEPS; round++) {
-    moved = false;
-    for (let i = 0; i < n; i++) for (let j = i + 1; j < n; j++) moved = turn(i, j) || moved;
+/** Multiplies the columns of `a` by the reflections. */
+function unfold({ rows, columns, vectors, by }: Tall, a: Float64Array, width: number): void {
+  const sums = new Float64Array(width);
+  for (let k = columns - 1; k >= 0; k--) {
+    const part = { a, width, top: k, bottom: rows, left: 0, right: width };
+    reflectColumns(part, vectors.subarray(k * rows, (k + 1) * rows), by[k], sums);
   }
 }
 
-/** Adds orthogonal vectors until there are `count`. */
-function complete(basis: Float64Array[], n: number, count: number): void {
-  for (let i = 0; i < n && basis.length < count; i++) {
-    const v = unit(n, i);
-    // Twice is enough (Kahan, in Parlett, "The symmetric eigenvalue problem", 1980).
-    for (let twice = 0; twice < 2; twice++) {
-      for (const b of basis) {
-        const along = dot(v, b);
-        for (let k = 0; k < n; k++) v[k] -= along * b[k];
-      }
-    }
-    const size = Math.sqrt(dot(v, v));
-    // Some unit vector lies at least as far from the span of the others.
-    if (size >= 0.5 / Math.sqrt(n)) basis.push(v.map((x) => x / size));
-  }
-}
+/** Sizes of which the largest is more than this times the least are put in order. */
+const SPREAD = 16;
 
 /**
- * Orthogonalizes columns: returns those of one side with their lengths, the longest first, and the other side's columns
- * in the same order: Hestenes (1958).
+ * Puts indices in the order of sizes, the largest first, where these differ much: reductions from the large rows and columns to the small
+ * ones keep the small ones' digits.
  */
-function hestenes(
-  columns: Float64Array[],
-): { left: Float64Array[]; right: Float64Array[]; sizes: number[] } {
-  const right = columns.map((_, i) => unit(columns.length, i));
-  sweep(columns.length, (i, j) => {
-    const p = dot(columns[i], columns[i]), r = dot(columns[j], columns[j]);
-    const q = dot(columns[i], columns[j]);
-    if (q === 0 || Math.abs(q) <= EPSILON * Math.sqrt(p * r)) return false;
-    const [c, s] = angle(p, q, r);
-    rotate(columns[i], columns[j], c, s);
-    rotate(right[i], right[j], c, s);
-    return true;
-  });
-  const sizes = columns.map((v) => Math.sqrt(dot(v, v)));
-  const order = sizes.map((_, i) => i).sort((a, b) => sizes[b] - sizes[a]);
-  const sorted = order.map((i) => sizes[i]);
-  // A column that is negligible beside the largest has no direction.
-  const isThere = (size: number): boolean => size > sorted[0] * EPSILON * columns.length;
-  const left = order.filter((i) => isThere(sizes[i])).map((i) =>
-    columns[i].map((v) => v / sizes[i])
-  );
-  return { left, right: order.map((i) => right[i]), sizes: sorted };
+function putInOrder(order: Uint32Array, sizes: Float64Array): void {
+  const { length } = order;
+  let most = 0, least = Infinity;
+  for (let i = 0; i < length; i++) {
+    order[i] = i;
+    most = Math.max(most, sizes[i]);
+    least = Math.min(least, sizes[i]);
+  }
+  if (most > SPREAD * least) order.sort((i, j) => sizes[j] - sizes[i]);
 }
 
-function isFinite(x: Numbers, from: number, to: number): boolean {
-  for (let i = from; i < to; i++) if (!Number.isFinite(x[i])) return false;
-  return true;
+/** The places of a factor: row i goes to row `rows[i]`, and column j of the result is column `columns[j]`; columns beyond stay. */
+interface Places {
+  readonly rows: Uint32Array;
+  readonly columns: Uint32Array;
 }
 
-/** Writes vectors as the columns of matrix `z`. */
-function putColumns(columns: readonly Float64Array[], out: NdArray, z: number): void {
-  const [rows, width] = out.shape.slice(-2), to = out.data as Numbers;
-  for (let j = 0; j < width; j++) {
-    for (let i = 0; i < rows; i++) to[(z * rows + i) * width + j] = columns[j][i];
+function put(
+  from: Float64Array,
+  width: number,
+  { rows, columns }: Places,
+  out: NdArray,
+  z: number,
+) {
+  const to = out.data as Numbers, first = z * rows.length * width;
+  for (let i = 0; i < rows.length; i++) {
+    const at = first + rows[i] * width, own = i * width;
+    for (let j = 0; j < columns.length; j++) to[at + j] = from[own + columns[j]];
+    for (let j = columns.length; j < width; j++) to[at + j] = from[own + j];
   }
 }
 
 /** Computes singular values, descending, and where wanted the vectors of both sides, as many as their shapes hold. */
 export function svdCpu(x: NdArray, s: NdArray, sides: readonly [NdArray, NdArray] | null): void {
   const { rows: m, columns: n, count } = matrices(x);
-  const from = x.data as Numbers, values = s.data as Numbers;
-  const isTall = m >= n, [long, short] = isTall ? [m, n] : [n, m];
+  const from = x.data as Numbers, values = s.data as Numbers, isTall = m >= n;
+  // A wide matrix is read as a tall one.
+  const [long, short, down, right] = isTall ? [m, n, n, 1] : [n, m, 1, n];
+  const room = bidiagonalRoom(short, sides !== null), { d, sums } = room;
+  const tall = long > short ? tallOf(long, short) : null, a = tall?.a ?? room.a;
+  const [u, v] = sides === null ? [] : isTall ? sides : [sides[1], sides[0]];
+  const width = u?.shape.at(-1) ?? 0;
+  const [high, wide] = [long, short].map((n) => new Float64Array(n));
+  const [rows, columns, order] = [long, short, short].map((n) => new Uint32Array(n));
   for (let z = 0; z < count; z++) {
-    const at = z * m * n;
-    if (!isFinite(from, at, at + m * n)) {
+    const at = z * m * n, scale = scaleOf(from, at, at + m * n);
+    if (Number.isNaN(scale)) {
       for (const out of [s, ...sides ?? []]) fillMatrix(out, z, count);
       continue;
     }
-    const columns = Array.from({ length: short }, (_, j) =>
-      Float64Array.from(
-        { length: long },
-        (_, i) => from[at + (isTall ? i * n + j : j * n + i)],
-      ));
-    const { left, right, sizes } = hestenes(columns);
-    sizes.forEach((v, i) => values[z * short + i] = v);
-    if (sides === null) continue;
-    const [u, v] = isTall ? sides : [sides[1], sides[0]];
-    complete(left, long, u.shape[u.shape.length - 1]);
-    putColumns(left, u, z);
-    putColumns(right, v, z);
+    high.fill(0);
+    wide.fill(0);
+    for (let i = 0; i < long; i++) {
+      for (let j = 0, k = at + i * down; j < short; j++, k += right) {
+        const size = Math.abs(from[k]);
+        if (size > high[i]) high[i] = size;
+        if (size > wide[j]) wide[j] = size;
+      }
+    }
+    putInOrder(rows, high);
+    putInOrder(columns, wide);
+    for (let i = 0, k = 0; i < long; i++) {
+      const first = at + rows[i] * down;
+      for (let j = 0; j < short; j++) a[k++] = scale * from[first + columns[j] * right];
+    }
+    if (tall !== null) {
+      toTriangle(tall, sums);
+      room.a.set(a.subarray(0, short * short));
+    }
+    bidiagonalValues(room);
+    for (let k = 0; k < short; k++) order[k] = k;
+    order.sort((i, j) => d[j] - d[i]);
+    for (let k = 0; k < short; k++) values[z * short + k] = d[order[k]] / scale;
+    if (u === undefined || v === undefined) continue;
+    put(room.v, short, { rows: columns, columns: order }, v, z);
+    const all = tall === null ? room.u : new Float64Array(long * width);
+    if (tall !== null) {
+      for (let i = 0; i < short; i++) {
+        all.set(room.u.subarray(i * short, (i + 1) * short), i * width);
+      }
+      for (let i = short; i < width; i++) all[i * (width + 1)] = 1;
+      unfold(tall, all, width);
+    }
+    put(all, width, { rows, columns: order }, u, z);
   }
 }
 
@@ -134,35 +155,31 @@ function fillMatrix(out: NdArray, z: number, count: number): void {
 /** Computes eigenvalues of symmetric matrices, ascending, from the lower triangles, and their vectors where wanted. */
 export function eighCpu(x: NdArray, e: NdArray, vectors: NdArray | null): void {
   const { rows: n, count } = matrices(x), from = x.data as Numbers, values = e.data as Numbers;
+  const room = symmetricRoom(n, vectors !== null), { a, d } = room;
+  const sizes = new Float64Array(n), [rows, columns] = [0, 1].map(() => new Uint32Array(n));
   for (let z = 0; z < count; z++) {
-    const at = z * n * n;
-    const a = Array.from(
-      { length: n },
-      (_, i) =>
-        Float64Array.from({ length: n }, (_, j) => from[at + Math.max(i, j) * n + Math.min(i, j)]),
-    );
-    if (!a.every((row) => row.every(Number.isFinite))) {
+    const first = z * n * n;
+    for (let i = 0; i < n; i++) sizes[i] = Math.abs(from[first + i * (n + 1)]);
+    putInOrder(rows, sizes);
+    // This reduction begins with the last row.
+    rows.reverse();
+    for (let i = 0; i < n; i++) {
+      for (let j = 0; j < n; j++) {
+        const p = rows[i], q = rows[j];
+        a[i * n + j] = j > i ? 0 : from[first + Math.max(p, q) * n + Math.min(p, q)];
+      }
+    }
+    const scale = scaleOf(a, 0, n * n);
+    if (Number.isNaN(scale)) {
       for (const out of vectors ? [e, vectors] : [e]) fillMatrix(out, z, count);
       continue;
     }
-    const v = a.map((_, i) => unit(n, i));
-    sweep(n, (i, j) => {
-      const size = EPSILON * Math.sqrt(Math.abs(a[i][i] * a[j][j]));
-      if (a[i][j] === 0 || Math.abs(a[i][j]) <= size * 2 ** -10) return false;
-      const [c, s] = angle(a[i][i], a[i][j], a[j][j]);
-      rotate(a[i], a[j], c, s);
-      for (const row of a) {
-        const p = row[i], q = row[j];
-        row[i] = c * p - s * q;
-        row[j] = s * p + c * q;
-      }
-      a[i][j] = a[j][i] = 0;
-      rotate(v[i], v[j], c, s);
-      return true;
-    });
-    const order = a.map((_, i) => i).sort((i, j) => a[i][i] - a[j][j]);
-    order.forEach((i, k) => values[z * n + k] = a[i][i]);
-    if (vectors !== null) putColumns(order.map((i) => v[i]), vectors, z);
+    if (scale !== 1) { for (let i = 0; i < n * n; i++) a[i] *= scale; }
+    symmetricEigen(room);
+    for (let k = 0; k < n; k++) columns[k] = k;
+    columns.sort((i, j) => d[i] - d[j]);
+    for (let k = 0; k < n; k++) values[z * n + k] = d[columns[k]] / scale;
+    if (vectors !== null) put(room.z, n, { rows, columns }, vectors, z);
   }
 }
 

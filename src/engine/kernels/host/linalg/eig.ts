@@ -1,5 +1,5 @@
 /**
- * Eigenvalues and eigenvectors of any square matrix on the host: unitary reduction to Hessenberg form, QR steps with Wilkinson's shifts,
+ * Eigenvalues and eigenvectors of complex square matrices on the host, and triangles of any: unitary reduction to Hessenberg form, QR steps with Wilkinson's shifts,
  * and back-substitution (Golub and Van Loan, "Matrix Computations", chapter 7). In pairs of float64.
  */
 import { DTYPES } from "../../../core/dtype.ts";
@@ -7,6 +7,9 @@ import { InvalidArgumentError } from "../../../core/errors.ts";
 import type { NdArray } from "../../../core/nd_array.ts";
 import type { Numbers } from "../matmul.ts";
 import { matrices } from "./linalg.ts";
+import { realRoom, realTriangle } from "./real_eig.ts";
+import { realVectors } from "./real_vectors.ts";
+import { scaleOf } from "./reflections.ts";
 
 const EPSILON = 2 ** -52;
 /** Steps for an eigenvalue, as in LAPACK; most need two or three. */
@@ -265,27 +268,73 @@ export function triangleOf(x: NdArray, k: number): Triangle | null {
   return { t, z };
 }
 
-/** Computes eigenvalues, and where wanted the vectors as columns and the adjoint of their inverse. */
-export function eigCpu(x: NdArray, e: NdArray, sides: readonly [NdArray, NdArray] | null): void {
-  const { rows: n, count } = matrices(x);
-  const write = (out: NdArray, place: number, m: Complex): void => {
-    const to = out.data as Numbers;
-    for (let i = 0; i < n * n; i++) {
-      to[2 * (place * n * n + i)] = m.re[i];
-      to[2 * (place * n * n + i) + 1] = m.im[i];
-    }
+/** Puts the values of a matrix and, where wanted, its vectors as columns. */
+type Found = (values: Complex["re"][], vectors: Complex | null) => void;
+
+/** Finds the values and vectors of each matrix. Real ones take a path of their own, of a tenth of the work. */
+function eachEigen(x: NdArray, withVectors: boolean, found: Found): void {
+  const { rows: n, count } = matrices(x), { slots } = DTYPES[x.dtype], from = x.data as Numbers;
+  const refuse = (): never => {
+    throw new InvalidArgumentError("Input matrix contains NaN or Inf");
   };
+  const room = realRoom(slots === 1 ? n : 0, withVectors);
   for (let k = 0; k < count; k++) {
-    const found = triangleOf(x, k);
-    if (found === null) throw new InvalidArgumentError("Input matrix contains NaN or Inf");
-    const { t: h, z } = found;
-    const values = e.data as Numbers;
-    for (let i = 0; i < n; i++) {
-      [values[2 * (k * n + i)], values[2 * (k * n + i) + 1]] = at(h, i, i);
+    if (slots === 2) {
+      const { t, z } = triangleOf(x, k) ?? refuse(),
+        places = Array.from({ length: n }, (_, i) => i);
+      const values = [t.re, t.im].map((part) => Float64Array.from(places, (i) => part[i * n + i]));
+      found(values, withVectors ? vectorsOf(t, z) : null);
+      continue;
     }
-    if (sides === null) continue;
-    const v = vectorsOf(h, z);
-    write(sides[0], k, v);
-    write(sides[1], k, inverseAdjoint(v));
+    const first = k * n * n, scale = scaleOf(from, first, first + n * n), { h, re, im } = room;
+    if (Number.isNaN(scale)) refuse();
+    for (let i = 0; i < n * n; i++) h[i] = scale * from[first + i];
+    realTriangle(room);
+    const v = withVectors ? matrix(n) : null;
+    if (v !== null) {
+      realVectors(room, (vector, j) => {
+        for (let i = 0, at = j; i < n; i++, at += n) {
+          v.re[at] = vector.re[i];
+          v.im[at] = vector.im[i];
+        }
+      });
+    }
+    found(scale === 1 ? [re, im] : [re, im].map((part) => part.map((v) => v / scale)), v);
   }
+}
+
+/** Writes pairs one after the other, from a matrix or vector of `size` elements on. */
+function writePairs(
+  out: NdArray,
+  k: number,
+  size: number,
+  re: Float64Array,
+  im: Float64Array,
+): void {
+  const to = out.data as Numbers;
+  for (let i = 0, at = 2 * k * size; i < size; i++) {
+    to[at++] = re[i];
+    to[at++] = im[i];
+  }
+}
+
+/** Computes eigenvalues, and where wanted the vectors as columns. */
+export function eigCpu(x: NdArray, e: NdArray, vectors: NdArray | null): void {
+  const { rows: n } = matrices(x);
+  let k = 0;
+  eachEigen(x, vectors !== null, ([re, im], v) => {
+    writePairs(e, k, n, re, im);
+    if (vectors !== null && v !== null) writePairs(vectors, k, n * n, v.re, v.im);
+    k++;
+  });
+}
+
+/** Computes the adjoint of the inverse of the vectors that {@linkcode eigCpu} gives. */
+export function eigLeftCpu(x: NdArray, left: NdArray): void {
+  const { rows: n } = matrices(x);
+  let k = 0;
+  eachEigen(x, true, (_, v) => {
+    const { re, im } = inverseAdjoint(v!);
+    writePairs(left, k++, n * n, re, im);
+  });
 }
