@@ -1230,8 +1230,10 @@ export interface MatmulColumnsFew {
   readonly wideB: boolean;
   /** Results are stored four columns at a time. */
   readonly wideC: boolean;
-  /** Elements are f16, which are computed with in f32. */
+  /** Elements of A are f16, which are computed with in f32. */
   readonly half: boolean;
+  /** Elements of B are f16, which are computed with in f32. */
+  readonly halfB: boolean;
   /** Rows of the result that an invocation sums. */
   readonly rows: number;
   /** Vectors of columns of a workgroup. */
@@ -1256,14 +1258,14 @@ export interface MatmulColumnsFew {
 export const MATMUL_COLUMNS_FEW: Shader<MatmulColumnsFew> = {
   name: "matmul_columns_few",
   of(g) {
-return [[g.a, g.b, g.c, g.acc, g.wideB, g.wideC, g.half, g.rows, g.columns, g.slices, g.batchRank, g.norm, g.wideA, g.add, g.lanesOfRow, g.finish], () => {
+return [[g.a, g.b, g.c, g.acc, g.wideB, g.wideC, g.half, g.halfB, g.rows, g.columns, g.slices, g.batchRank, g.norm, g.wideA, g.add, g.lanesOfRow, g.finish], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
 const threads: number = g.columns * g.slices;
 const parts: number = g.columns * g.slices * g.rows;
 const threadsOfRow: number = Math.max(1, g.lanesOfRow);
 const load_a = (x: string): string => !g.half ? `${x}` : `f32(${x})`;
-const load_b = (x: string): string => !g.half ? `${x}` : g.wideB ? `vec4<f32>(${x})` : `f32(${x})`;
+const load_b = (x: string): string => !g.halfB ? `${x}` : g.wideB ? `vec4<f32>(${x})` : `f32(${x})`;
 const load_x = (x: string): string => !g.half ? `${x}` : g.wideA ? `vec4<f32>(${x})` : `f32(${x})`;
 const four_of = (x: string): string => g.wideA ? `dot(${x}, vec4<f32>(1.0))` : `${x}`;
 const count_of = (k: string): string => g.wideA ? `f32(${k} * 4u)` : `f32(${k})`;
@@ -1463,8 +1465,10 @@ return { inputs, outputs, params, workgroup: [workgroup, 1, 1], prelude, body };
 
 /** Parameters of shaders/matmul/dot.wgsl. */
 export interface MatmulDot {
-  /** Type of what is read at once, of either operand. */
-  readonly element: string;
+  /** Type of A's elements, or of four of them. */
+  readonly a: string;
+  /** Type of B's elements, or of four of them. */
+  readonly b: string;
   /** Type of results. */
   readonly c: string;
   /** Type of the sums. */
@@ -1475,8 +1479,10 @@ export interface MatmulDot {
   readonly matrixIsB: boolean;
   /** Both operands are read four at a time. */
   readonly wide: boolean;
-  /** Elements are f16, which are computed with in f32. */
+  /** Elements of A are f16, which are computed with in f32. */
   readonly half: boolean;
+  /** Elements of B are f16, which are computed with in f32. */
+  readonly halfB: boolean;
   /** Matrix rows that an invocation sums. */
   readonly rows: number;
   /** Number of vectors, at most 4. */
@@ -1503,19 +1509,20 @@ export interface MatmulDot {
 export const MATMUL_DOT: Shader<MatmulDot> = {
   name: "matmul_dot",
   of(g) {
-return [[g.element, g.c, g.acc, g.sum, g.matrixIsB, g.wide, g.half, g.rows, g.vectors, g.threads, g.lanes, g.batchRank, g.norm, g.wideA, g.add, g.lanesOfRow, g.finish], () => {
+return [[g.a, g.b, g.c, g.acc, g.sum, g.matrixIsB, g.wide, g.half, g.halfB, g.rows, g.vectors, g.threads, g.lanes, g.batchRank, g.norm, g.wideA, g.add, g.lanesOfRow, g.finish], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
 const turns: number = g.lanes > 1 ? 4 : 1;
 const rowsOfGroup: number = g.threads / g.lanes * g.rows;
 const parts: number = g.threads * g.rows * g.vectors;
 const threadsOfRow: number = Math.max(1, g.lanesOfRow);
-const load = (x: string): string => !g.half ? `${x}` : g.wide ? `vec4<f32>(${x})` : `f32(${x})`;
+const load_a = (x: string): string => !g.half ? `${x}` : g.wide ? `vec4<f32>(${x})` : `f32(${x})`;
+const load_b = (x: string): string => !g.halfB ? `${x}` : g.wide ? `vec4<f32>(${x})` : `f32(${x})`;
 const total = (s: string): string => g.wide ? `${s}.x + ${s}.y + ${s}.z + ${s}.w` : `${s}`;
 const load_x = (x: string): string => !g.half ? `${x}` : g.wideA ? `vec4<f32>(${x})` : `f32(${x})`;
 const four_of = (x: string): string => g.wideA ? `dot(${x}, vec4<f32>(1.0))` : `${x}`;
 const count_of = (k: string): string => g.wideA ? `f32(${k} * 4u)` : `f32(${k})`;
-inputs.push(`${g.element}`, `${g.element}`);
+inputs.push(`${g.a}`, `${g.b}`);
 outputs.push(`${g.c}`);
 params.push("rows", "k", "ldx", "ldv", "abase", "bbase", "cbase", "cz", "rstep", "vstep", "col0", "zbase", "accumulate");
 if (g.norm) {
@@ -1616,24 +1623,24 @@ const later = q * g.lanes;
 body += `let k_${q} = k + ${later}u;\n`;
 if (g.matrixIsB) {
 for (let i = 0; i < g.rows; i++) {
-body += `let m_${i}_${q} = ${load(`in1[x_${i} + k_${q}]`)};\n`;
+body += `let m_${i}_${q} = ${load_b(`in1[x_${i} + k_${q}]`)};\n`;
 }
 if (g.norm) {
-body += `let g_${q} = ${load(`in2[k_${q}]`)}; let h_${q} = ${load(`in3[k_${q}]`)};\n`;
+body += `let g_${q} = ${load_a(`in2[k_${q}]`)}; let h_${q} = ${load_a(`in3[k_${q}]`)};\n`;
 for (let j = 0; j < g.vectors; j++) {
-body += `let w_${j}_${q} = (${load(`in0[v_${j} + k_${q}]`)} - n_${j}.x - n_${j}.y) * n_${j}.z * g_${q} + h_${q};\n`;
+body += `let w_${j}_${q} = (${load_a(`in0[v_${j} + k_${q}]`)} - n_${j}.x - n_${j}.y) * n_${j}.z * g_${q} + h_${q};\n`;
 }
 } else {
 for (let j = 0; j < g.vectors; j++) {
-body += `let w_${j}_${q} = ${load(`in0[v_${j} + k_${q}]`)};\n`;
+body += `let w_${j}_${q} = ${load_a(`in0[v_${j} + k_${q}]`)};\n`;
 }
 }
 } else {
 for (let i = 0; i < g.rows; i++) {
-body += `let m_${i}_${q} = ${load(`in0[x_${i} + k_${q}]`)};\n`;
+body += `let m_${i}_${q} = ${load_a(`in0[x_${i} + k_${q}]`)};\n`;
 }
 for (let j = 0; j < g.vectors; j++) {
-body += `let w_${j}_${q} = ${load(`in1[v_${j} + k_${q}]`)};\n`;
+body += `let w_${j}_${q} = ${load_b(`in1[v_${j} + k_${q}]`)};\n`;
 }
 }
 }
@@ -1862,6 +1869,8 @@ export interface MatmulRegister {
   readonly wideB: boolean;
   /** Elements by which each row of B is further from a multiple of four than the row before, where it is read by fours. */
   readonly skewB: number;
+  /** Elements of B are f16, which are computed with in f32. */
+  readonly halfB: boolean;
   /** The epilogue, as a function that gives what is stored for a sum. */
   readonly finish?: string | undefined;
 }
@@ -1870,7 +1879,7 @@ export interface MatmulRegister {
 export const MATMUL_REGISTER: Shader<MatmulRegister> = {
   name: "matmul_register",
   of(g) {
-return [[g.a, g.b, g.c, g.acc, g.rows, g.vecs, g.lanes, g.tail, g.split, g.batchRank, g.norm, g.wideA, g.half, g.add, g.lanesOfRow, g.across, g.wideC, g.accumulate, g.transA, g.transB, g.wideB, g.skewB, g.finish], () => {
+return [[g.a, g.b, g.c, g.acc, g.rows, g.vecs, g.lanes, g.tail, g.split, g.batchRank, g.norm, g.wideA, g.half, g.add, g.lanesOfRow, g.across, g.wideC, g.accumulate, g.transA, g.transB, g.wideB, g.skewB, g.halfB, g.finish], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
 const least: number = g.tail ? 1 : 4;
@@ -1889,7 +1898,7 @@ const one = (sum: string, at: string): string => g.accumulate ? `${sum} + ${g.ac
 const load_a = (x: string): string => !g.half ? `${x}` : g.wideA ? `vec4<f32>(${x})` : `f32(${x})`;
 const unit = (r0: string, first: string, ln: string): string => units < g.across ? `${r0} + ${ln} % ${units}u` : `${r0} + ${first} + ${ln}`;
 const step = (first: string, ln: string): string => units < g.across ? `(${first} + ${ln} / ${units}u) % ${steps}u` : `${first}`;
-const load_b = (x: string): string => !g.half ? `${x}` : g.wideB ? `vec4<f32>(${x})` : `f32(${x})`;
+const load_b = (x: string): string => !g.halfB ? `${x}` : g.wideB ? `vec4<f32>(${x})` : `f32(${x})`;
 inputs.push(`${g.a}`, `${g.b}`);
 outputs.push(`${g.c}`);
 params.push("m", "n", "k", "kfrom", "kstep", "lda", "ldb", "ldc", "abase", "bbase", "cbase", "cz", "col0", "zbase", "splits", "groups", "rowgroups", "lanemask", "laneshift");
@@ -2246,8 +2255,10 @@ export interface MatmulTiled {
   readonly wideA: boolean;
   /** B is read four at a time along its last axis. */
   readonly wideB: boolean;
-  /** Elements are f16, which are computed with in f32. */
+  /** Elements of A are f16, which are computed with in f32. */
   readonly half: boolean;
+  /** Elements of B are f16, which are computed with in f32. */
+  readonly halfB: boolean;
   /** Several workgroups share a sum; each stores its part. */
   readonly split: boolean;
   /** Axes of the loop over products; 0 for one product. */
@@ -2264,7 +2275,7 @@ export interface MatmulTiled {
 export const MATMUL_TILED: Shader<MatmulTiled> = {
   name: "matmul_tiled",
   of(g) {
-return [[g.a, g.b, g.c, g.acc, g.bm, g.bn, g.bk, g.tm, g.tn, g.transA, g.transB, g.wideA, g.wideB, g.half, g.split, g.batchRank, g.wideC, g.accumulate, g.finish], () => {
+return [[g.a, g.b, g.c, g.acc, g.bm, g.bn, g.bk, g.tm, g.tn, g.transA, g.transB, g.wideA, g.wideB, g.half, g.halfB, g.split, g.batchRank, g.wideC, g.accumulate, g.finish], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
 const threads: number = g.bm / g.tm * (g.bn / g.tn);
@@ -2279,7 +2290,7 @@ const stepA: number = g.bm / 4 + (acrossA ? 1 : 0);
 const stepB: number = g.bn / 4 + (acrossB ? 1 : 0);
 const band: number = 8;
 const load_a = (x: string): string => !g.half ? `${x}` : g.wideA ? `vec4<f32>(${x})` : `f32(${x})`;
-const load_b = (x: string): string => !g.half ? `${x}` : g.wideB ? `vec4<f32>(${x})` : `f32(${x})`;
+const load_b = (x: string): string => !g.halfB ? `${x}` : g.wideB ? `vec4<f32>(${x})` : `f32(${x})`;
 const slice = (z: string, zs: string): string => g.split ? `${zs}` : `${z}`;
 const four = (sum: string, at: string): string => g.accumulate ? `${sum} + vec4<${g.acc}>(out0[${at}])` : `${sum}`;
 const one = (sum: string, at: string): string => g.accumulate ? `${sum} + ${g.acc}(out0[${at}])` : `${sum}`;

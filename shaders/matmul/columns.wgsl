@@ -5,13 +5,13 @@ const VECS = 1u; //#param Vectors of four columns of an invocation's tile.
 const TRANS_B = false; //#param B is stored `[n, k]`.
 const WIDE_B = true; //#param B is read four at a time along its last axis.
 const SKEW_B = 0; //#param Elements by which each row of B is further from a multiple of four than the row before, where it is read by fours.
-const HALF = false; //#param Elements are f16, which are computed with in f32.
+const HALF_B = false; //#param Elements of B are f16, which are computed with in f32.
 const e = 0u; //#index
 const h = 0u; //#index
 const j = 0u; //#index
 const q = 0u; //#lane
 
-fn load_b(x: vec4<f32>) -> vec4<f32> { return x; } //#inline !HALF
+fn load_b(x: vec4<f32>) -> vec4<f32> { return x; } //#inline !HALF_B
 //: fn load_b(x: vec4<f16>) -> vec4<f32> { return vec4<f32>(x); } //#inline WIDE_B
 //: fn load_b(x: f16) -> f32 { return f32(x); } //#inline
 

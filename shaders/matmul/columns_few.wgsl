@@ -7,7 +7,8 @@ alias C = vec4<f32>; //#param Type of what is stored at once.
 alias Acc = f32; //#param Type of the sums.
 const WIDE_B = true; //#param B is read four at a time.
 const WIDE_C = true; //#param Results are stored four columns at a time.
-const HALF = false; //#param Elements are f16, which are computed with in f32.
+const HALF = false; //#param Elements of A are f16, which are computed with in f32.
+const HALF_B = false; //#param Elements of B are f16, which are computed with in f32.
 const ROWS = 1u; //#param Rows of the result that an invocation sums.
 const COLUMNS = 16u; //#param Vectors of columns of a workgroup.
 const SLICES = 16u; //#param Invocations that share a column; a power of two.
@@ -26,7 +27,7 @@ const l = 0u; //#lane
 
 fn load_a(x: f32) -> f32 { return x; } //#inline !HALF
 //: fn load_a(x: f16) -> f32 { return f32(x); } //#inline
-fn load_b(x: vec4<f32>) -> vec4<f32> { return x; } //#inline !HALF
+fn load_b(x: vec4<f32>) -> vec4<f32> { return x; } //#inline !HALF_B
 //: fn load_b(x: vec4<f16>) -> vec4<f32> { return vec4<f32>(x); } //#inline WIDE_B
 //: fn load_b(x: f16) -> f32 { return f32(x); } //#inline
 

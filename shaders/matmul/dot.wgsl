@@ -2,13 +2,15 @@
 // or B where MATRIX_IS_B (its rows are then columns of the result). LANES invocations share a row and add their parts as a tree
 // in workgroup memory.
 
-alias Element = vec4<f32>; //#param Type of what is read at once, of either operand.
+alias A = vec4<f32>; //#param Type of A's elements, or of four of them.
+alias B = vec4<f32>; //#param Type of B's elements, or of four of them.
 alias C = f32; //#param Type of results.
 alias Acc = f32; //#param Type of the sums.
 alias Sum = vec4<f32>; //#param Type of the running sums: of one element, or of four of them.
 const MATRIX_IS_B = false; //#param The matrix is B, else it is A.
 const WIDE = true; //#param Both operands are read four at a time.
-const HALF = false; //#param Elements are f16, which are computed with in f32.
+const HALF = false; //#param Elements of A are f16, which are computed with in f32.
+const HALF_B = false; //#param Elements of B are f16, which are computed with in f32.
 const ROWS = 1u; //#param Matrix rows that an invocation sums.
 const VECTORS = 1u; //#param Number of vectors, at most 4.
 const THREADS = 64u; //#param Invocations of a workgroup; a multiple of LANES.
@@ -27,14 +29,17 @@ const half = 16u; //#index
 const start = 0u; //#index
 const other = 16u; //#index
 
-fn load(x: vec4<f32>) -> vec4<f32> { return x; } //#inline !HALF
-//: fn load(x: vec4<f16>) -> vec4<f32> { return vec4<f32>(x); } //#inline WIDE
-//: fn load(x: f16) -> f32 { return f32(x); } //#inline
+fn load_a(x: vec4<f32>) -> vec4<f32> { return x; } //#inline !HALF
+//: fn load_a(x: vec4<f16>) -> vec4<f32> { return vec4<f32>(x); } //#inline WIDE
+//: fn load_a(x: f16) -> f32 { return f32(x); } //#inline
+fn load_b(x: vec4<f32>) -> vec4<f32> { return x; } //#inline !HALF_B
+//: fn load_b(x: vec4<f16>) -> vec4<f32> { return vec4<f32>(x); } //#inline WIDE
+//: fn load_b(x: f16) -> f32 { return f32(x); } //#inline
 fn total(s: vec4<f32>) -> f32 { return s.x + s.y + s.z + s.w; } //#inline WIDE
 //: fn total(s: f32) -> f32 { return s; } //#inline
 
-@group(0) @binding(0) var<storage, read> in0: array<Element>;
-@group(0) @binding(1) var<storage, read> in1: array<Element>;
+@group(0) @binding(0) var<storage, read> in0: array<A>;
+@group(0) @binding(1) var<storage, read> in1: array<B>;
 @group(0) @binding(2) var<storage, read_write> out0: array<C>;
 struct Params {
   rows: u32,
@@ -97,16 +102,16 @@ fn main(
     //#let later = q * LANES
     let k_q = k + later;
     //#if MATRIX_IS_B
-    //: let m_i_q = load(in1[x_i + k_q]); //#for i in 0..ROWS
+    //: let m_i_q = load_b(in1[x_i + k_q]); //#for i in 0..ROWS
     //#if NORM
-    //: let g_q = load(in2[k_q]); let h_q = load(in3[k_q]);
-    //: let w_j_q = (load(in0[v_j + k_q]) - n_j.x - n_j.y) * n_j.z * g_q + h_q; //#for j in 0..VECTORS
+    //: let g_q = load_a(in2[k_q]); let h_q = load_a(in3[k_q]);
+    //: let w_j_q = (load_a(in0[v_j + k_q]) - n_j.x - n_j.y) * n_j.z * g_q + h_q; //#for j in 0..VECTORS
     //#else
-    //: let w_j_q = load(in0[v_j + k_q]); //#for j in 0..VECTORS
+    //: let w_j_q = load_a(in0[v_j + k_q]); //#for j in 0..VECTORS
     //#end
     //#else
-    let m_i_q = load(in0[x_i + k_q]); //#for i in 0..ROWS
-    let w_j_q = load(in1[v_j + k_q]); //#for j in 0..VECTORS
+    let m_i_q = load_a(in0[x_i + k_q]); //#for i in 0..ROWS
+    let w_j_q = load_b(in1[v_j + k_q]); //#for j in 0..VECTORS
     //#end
     //#end
     s_i_j += m_i_q * w_j_q; //#for q in 0..count, i in 0..ROWS, j in 0..VECTORS

@@ -14,7 +14,8 @@ const TRANS_A = true; //#param A is stored `[k, m]`.
 const TRANS_B = false; //#param B is stored `[n, k]`.
 const WIDE_A = true; //#param A is read four at a time along its last axis.
 const WIDE_B = true; //#param B is read four at a time along its last axis.
-const HALF = false; //#param Elements are f16, which are computed with in f32.
+const HALF = false; //#param Elements of A are f16, which are computed with in f32.
+const HALF_B = false; //#param Elements of B are f16, which are computed with in f32.
 const SPLIT = false; //#param Several workgroups share a sum; each stores its part.
 const BATCH_RANK = 0; //#param Axes of the loop over products; 0 for one product.
 const THREADS = 64u; //#let BM / TM * (BN / TN)
@@ -37,7 +38,7 @@ const inner = 0; //#index
 fn load_a(x: vec4<f32>) -> vec4<f32> { return x; } //#inline !HALF
 //: fn load_a(x: vec4<f16>) -> vec4<f32> { return vec4<f32>(x); } //#inline WIDE_A
 //: fn load_a(x: f16) -> f32 { return f32(x); } //#inline
-fn load_b(x: vec4<f32>) -> vec4<f32> { return x; } //#inline !HALF
+fn load_b(x: vec4<f32>) -> vec4<f32> { return x; } //#inline !HALF_B
 //: fn load_b(x: vec4<f16>) -> vec4<f32> { return vec4<f32>(x); } //#inline WIDE_B
 //: fn load_b(x: f16) -> f32 { return f32(x); } //#inline
 //: fn slice(z: u32, zs: u32) -> u32 { return zs; } //#inline SPLIT

@@ -280,8 +280,8 @@ export class OnnxModel {
     checkCall(options);
     const { name, walk } = this.#init, { training } = options;
     const keys = options.outputs ?? this.outputs.map((v) => v.name);
-    // Processors compute float16 in float32: what lies between nodes need not round.
-    const inFloat32 = /CPU/i.test(walk.device ?? getBackend());
+    // Kernels compute float16 in float32: what lies between nodes need not round.
+    const inFloat32 = /CPU/i.test(walk.device ?? getBackend()) ? "mostly" : "always";
     const key = JSON.stringify([keys, training, inFloat32]);
     let variant = this.#variants.get(key);
     if (variant === undefined) {

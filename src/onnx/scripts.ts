@@ -43,12 +43,14 @@ function callScript(
     const type = types.get(name);
     return type?.kind === "tensor" ? type.dtype : inputs[0]?.dtype ?? "float32";
   });
+  // A list of one unknown rank would be a shape of one unknown extent.
+  const shapes = wanted.map((output) => rankOf(types.get(output)));
   const name = n.node.name.replaceAll(/[^A-Za-z0-9_.\\/-]/g, "_").replace(/^[^A-Za-z0-9.]/, "n$&");
   const results = pyFunction(
     fn as never,
     inputs,
     dtypes.length === 1 ? dtypes[0] : dtypes,
-    { name, shapeFn: () => wanted.map((output) => rankOf(types.get(output))) },
+    { name, shapeFn: () => shapes.length === 1 ? shapes[0] : shapes },
   ) as unknown as Tensor | Tensor[];
   const list = results instanceof Tensor ? [results] : results;
   return wanted.map((_, i) => list[i] ?? null);

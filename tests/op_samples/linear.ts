@@ -185,7 +185,16 @@ export const LINEAR: SampleTable = {
     }),
     levelsProduct(any(14, 70), [9, 3, 8], floats([], 128), { bits: 8, block: 32, inner: 70 }),
   ],
+  _HalfMatMul: [
+    sample([any(3, 7), typed("float16", 7, 5)]),
+    sample([any(1, 64), typed("float16", 64, 48)]),
+    sample([any(1, 33), typed("float16", 6, 33)], { adj_y: true }),
+    sample([any(40, 32), typed("float16", 24, 40)], { adj_x: true, adj_y: true }),
+    sample([any(2, 5, 8), typed("float16", 8, 12)]),
+    sample([any(2, 0), typed("float16", 0, 3)]),
+  ],
   _NormMatMul: [
+    sample([any(2, 12), any(12), any(12), typed("float16", 12, 8)], { epsilon: 0.01 }),
     sample([any(1, 12), any(12), any(12), any(12, 8)], { epsilon: 0.01 }),
     sample([any(3, 7), any(7), any(7), any(5, 7)], { epsilon: 0.1, transpose_b: true }),
     sample([any(2, 1, 8), any(8), any(8), any(8, 33)], { epsilon: 0.01 }),

@@ -169,10 +169,18 @@ function normMatMul(d: Draw): RandomProblem {
   const k = d.pick([d.side(70), 4 * d.side(40)]), n = d.pick([d.side(70), 4 * d.side(40)]);
   const shape = transpose_b ? [n, k] : [k, n];
   return {
-    inputs: [[...rows, k], [k], [k], shape].map((s) => d.values(s, "float32")),
+    inputs: [[...rows, k], [k], [k], shape].map((s, i) =>
+      d.values(s, i === 3 && d.coin() ? "float16" : "float32")
+    ),
     attrs: { transpose_b, epsilon: 0.01 },
     absolute: 1e-4,
   };
+}
+
+/** A product of float32 and float16. */
+function halfMatMul(d: Draw): RandomProblem {
+  const { inputs: [a, b], attrs } = floating("BatchMatMulV2", d), { shape, data } = b;
+  return { inputs: [a, filled("float16", shape, (i) => +data[i])], attrs, absolute: 1e-4 };
 }
 
 /** A problem of `op` in floats, with what its result's shape is. */
@@ -379,6 +387,7 @@ export const MOVED_RANDOM_PROBLEMS: Readonly<Record<string, (d: Draw) => RandomP
   StatelessTruncatedNormal: drawn("float32"),
   StatelessRandomUniformFullInt: drawn("int32"),
   StatelessRandomUniformInt: drawn("int32", -5, 70000),
+  _HalfMatMul: halfMatMul,
   _NormMatMul: normMatMul,
   "_NormMatMul with an epilogue": epilogue("_NormMatMul"),
   "MatMul with an epilogue": epilogue("MatMul"),

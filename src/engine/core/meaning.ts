@@ -115,8 +115,8 @@ export type Meaning =
     readonly kind: "dilation";
     readonly gives: "result" | "input gradient" | "filter gradient";
   }
-  /** Products of matrices; `normed`: of rows of x that are normalized by scale and offset. */
-  | { readonly kind: "product"; readonly of?: "normed" } & SumsMeaning
+  /** Products of matrices; `normed`: of rows of x that are normalized by scale and offset; `halves`: of float32 and float16. */
+  | { readonly kind: "product"; readonly of?: "normed" | "halves" } & SumsMeaning
   /** Products of x and rows of levels in blocks, with their scales and zeros. */
   | { readonly kind: "quantised product" } & SumsMeaning
   /** Sums of products of windows with filters over all channels, or over one, or a gradient of that. */

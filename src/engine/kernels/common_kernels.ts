@@ -107,6 +107,8 @@ export const kernels: Pick<
   "product": (meaning) =>
     meaning.of === "normed"
       ? NORMED_VARIANTS
+      : meaning.of === "halves"
+      ? MATMUL_VARIANTS
       : meaning.asFused
       ? sumVariants(MATMUL_VARIANTS, meaning)
       : [...MATMUL_VARIANTS, COMPLEX_PRODUCT],

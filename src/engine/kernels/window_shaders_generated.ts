@@ -32,6 +32,8 @@ export interface ConvFilterRegister {
   readonly wideB: boolean;
   /** Elements by which each row of B is further from a multiple of four than the row before, where it is read by fours. */
   readonly skewB: number;
+  /** Elements of B are f16, which are computed with in f32. */
+  readonly halfB: boolean;
   /** Results are stored four columns at a time. */
   readonly wideC: boolean;
   /** Sums are added to what the result holds. */
@@ -44,7 +46,7 @@ export interface ConvFilterRegister {
 export const CONV_FILTER_REGISTER: Shader<ConvFilterRegister> = {
   name: "conv_filter_register",
   of(g) {
-return [[g.a, g.b, g.c, g.acc, g.rows, g.vecs, g.lanes, g.across, g.deep, g.wideA, g.half, g.transB, g.wideB, g.skewB, g.wideC, g.accumulate, g.finish], () => {
+return [[g.a, g.b, g.c, g.acc, g.rows, g.vecs, g.lanes, g.across, g.deep, g.wideA, g.half, g.transB, g.wideB, g.skewB, g.halfB, g.wideC, g.accumulate, g.finish], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
 const units: number = g.wideA ? g.rows / 4 : g.rows;
@@ -58,7 +60,7 @@ const step = (begin: string, ln: string): string => units < g.across ? `(${begin
 const row = (r0: string, h: string, first: string, ln: string): string => g.across === 0 ? `${r0} + ${h}` : units < g.across ? `${r0} + ${ln} % ${units}u` : `${r0} + ${first} + ${ln}`;
 const row_of = (r0: string, h: string, first: string, ln: string): string => g.wideA ? `min(${r0} + 4u * (${unit(`${h}`, `${first}`, `${ln}`)}), p.m - 4u)` : `min(${row(`${r0}`, `${h}`, `${first}`, `${ln}`)}, p.m - 1u)`;
 const element = (pixel: string, c: string): string => g.wideA ? `${pixel} * (p.channels / 4u) + ${c} / 4u` : `${pixel} * p.channels + ${c}`;
-const load_b = (x: string): string => !g.half ? `${x}` : g.wideB ? `vec4<f32>(${x})` : `f32(${x})`;
+const load_b = (x: string): string => !g.halfB ? `${x}` : g.wideB ? `vec4<f32>(${x})` : `f32(${x})`;
 const four = (sum: string, at: string): string => g.accumulate ? `${sum} + vec4<${g.acc}>(out0[${at}])` : `${sum}`;
 const one = (sum: string, at: string): string => g.accumulate ? `${sum} + ${g.acc}(out0[${at}])` : `${sum}`;
 inputs.push(`${g.a}`, `${g.b}`);
@@ -580,6 +582,8 @@ export interface ConvRegister {
   readonly wideB: boolean;
   /** Elements by which each row of B is further from a multiple of four than the row before, where it is read by fours. */
   readonly skewB: number;
+  /** Elements of B are f16, which are computed with in f32. */
+  readonly halfB: boolean;
   /** Results are stored four columns at a time. */
   readonly wideC: boolean;
   /** Sums are added to what the result holds. */
@@ -592,7 +596,7 @@ export interface ConvRegister {
 export const CONV_REGISTER: Shader<ConvRegister> = {
   name: "conv_register",
   of(g) {
-return [[g.a, g.b, g.c, g.acc, g.rows, g.vecs, g.lanes, g.across, g.deep, g.phased, g.wideA, g.transB, g.half, g.wideB, g.skewB, g.wideC, g.accumulate, g.finish], () => {
+return [[g.a, g.b, g.c, g.acc, g.rows, g.vecs, g.lanes, g.across, g.deep, g.phased, g.wideA, g.transB, g.half, g.wideB, g.skewB, g.halfB, g.wideC, g.accumulate, g.finish], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
 const loads: number = g.across === 0 ? g.rows : Math.ceil(g.rows / g.across);
@@ -606,7 +610,7 @@ const stored_in = (r0: string, i: string, to: string): string => g.phased ? `${t
 const stored_at = (r0: string, i: string, to: string): string => g.phased ? `${to}` : `${r0} + ${i}`;
 const out_inside = (z: string, y: string, x: string): string => g.deep ? `(${z} < p.zolimit) & (${y} < p.yolimit) & (${x} < p.xolimit)` : `(${y} < p.yolimit) & (${x} < p.xolimit)`;
 const out_pixel = (n: string, z: string, y: string, x: string): string => g.deep ? `((${n} * p.zolimit + ${z}) * p.yolimit + ${y}) * p.xolimit + ${x}` : `(${n} * p.yolimit + ${y}) * p.xolimit + ${x}`;
-const load_b = (x: string): string => !g.half ? `${x}` : g.wideB ? `vec4<f32>(${x})` : `f32(${x})`;
+const load_b = (x: string): string => !g.halfB ? `${x}` : g.wideB ? `vec4<f32>(${x})` : `f32(${x})`;
 const four = (sum: string, at: string): string => g.accumulate ? `${sum} + vec4<${g.acc}>(out0[${at}])` : `${sum}`;
 const one = (sum: string, at: string): string => g.accumulate ? `${sum} + ${g.acc}(out0[${at}])` : `${sum}`;
 inputs.push(`${g.a}`, `${g.b}`);

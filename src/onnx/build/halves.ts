@@ -1,5 +1,5 @@
 /**
- * Tensors of float16 between nodes, held in float32: a processor computes in float32 anyway, and values round once, where they are
+ * Tensors of float16 between nodes, held in float32: kernels compute in float32 anyway, and values round once, where they are
  * stored as float16 or leave the graph, instead of after each node.
  */
 import { NdArray } from "../../engine/core/nd_array.ts";
@@ -10,7 +10,7 @@ import type { OpEntry } from "./rule.ts";
 import * as tf from "./tf.ts";
 import { Value } from "./value.ts";
 
-/** Products of this many rows and fewer read their weights as float16 where these are large, at half the bytes. */
+/** Processors' products of this many rows and fewer read their weights as float16 where these are large, at half the bytes. */
 const FEW_ROWS = 3;
 
 /** Elements of a weight that is large. */
@@ -39,7 +39,8 @@ export function inFloat32(
   }
   if (halves === "alone" && node.outputs.slice(1).some((name) => name !== "")) return null;
   if (
-    halves === "multiplied" && inputs.slice(0, 2).every((v) => v !== null) &&
+    halves === "multiplied" && around.inFloat32 === "mostly" &&
+    inputs.slice(0, 2).every((v) => v !== null) &&
     readsHalves(inputs as Value[])
   ) return null;
   // Training assigns to what its running averages are.

@@ -23,8 +23,8 @@ export interface NodeSurroundings {
   readonly lasts: Map<Value, Tensor>;
   /** Values of float16 as float32. */
   readonly wide: Map<Value, Value>;
-  /** True where float32 may stand for float16 between nodes. */
-  readonly inFloat32?: boolean;
+  /** Says where float32 stands for float16 between nodes; absent for nowhere. */
+  readonly inFloat32?: "always" | "mostly" | undefined;
   /** True for training, false for inference, undefined for what nodes say. */
   readonly training?: boolean | undefined;
   runGraph(graph: OnnxGraph, inputs: readonly Value[]): Value[];
@@ -97,7 +97,7 @@ export class NodeCall {
 
   /** True where float32 may stand for float16 in results. */
   get inFloat32(): boolean {
-    return this.#around.inFloat32 === true;
+    return this.#around.inFloat32 !== undefined;
   }
 
   /** Number of inputs, with absent ones. */

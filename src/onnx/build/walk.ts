@@ -28,8 +28,11 @@ export interface WalkOptions {
   readonly scripts: ReadonlyMap<string, Rule>;
   /** True for training, false for inference. Default: as the nodes say. */
   readonly training?: boolean;
-  /** True where what lies between nodes of float16 may be float32. */
-  readonly inFloat32?: boolean;
+  /**
+   * Makes what lies between nodes of float16 float32. `always`: products take float32 beside float16; `mostly`: they
+   * take two of a dtype, and those that read much for few rows take float16.
+   */
+  readonly inFloat32?: "always" | "mostly";
 }
 
 /** The names of a graph and of the graphs around it. */
@@ -58,7 +61,7 @@ class Frame implements NodeSurroundings {
     return this.#walk.training;
   }
 
-  get inFloat32(): boolean {
+  get inFloat32(): WalkOptions["inFloat32"] {
     return this.#walk.inFloat32;
   }
 
@@ -92,9 +95,9 @@ export class Walk {
     return this.#options.training;
   }
 
-  /** True where float32 may stand for float16 between nodes. */
-  get inFloat32(): boolean {
-    return this.#options.inFloat32 === true;
+  /** Says where float32 stands for float16 between nodes. */
+  get inFloat32(): WalkOptions["inFloat32"] {
+    return this.#options.inFloat32;
   }
 
   /** The graph being built; null for eager code. */
@@ -162,7 +165,9 @@ export class Walk {
     if (shape !== null) return [shape];
     const folded = entry === null ? null : fold(node, inputs, entry, frame);
     if (folded !== null) return folded;
-    const wide = entry === null || !this.inFloat32 ? null : inFloat32(node, entry, inputs, frame);
+    const wide = entry === null || this.inFloat32 === undefined
+      ? null
+      : inFloat32(node, entry, inputs, frame);
     if (wide !== null) {
       const results = this.#ruled(node, wide, frame, { entry, rule, followed });
       return results.map(asHalf);

@@ -63,3 +63,8 @@ for (const [name, samples] of Object.values(FAMILIES).flatMap((table) => Object.
     await opCheck(name, half.slice(0, effort(1, 2)), { devices: ["GPU"], dtypes: ["float16"] });
   });
 }
+
+packedTest("products of float32 read packed halves", async () => {
+  await tf.setBackend("cpu");
+  await opCheck("_HalfMatMul", FAMILIES.linear._HalfMatMul, { devices: ["GPU"] });
+});

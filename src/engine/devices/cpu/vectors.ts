@@ -81,7 +81,7 @@ export const kernels: KernelsOf<
   "rows": (engine, problem, { program }) => ROWS[program](engine, problem),
   "row steps": prepareRowSteps,
   "product": (engine, problem, meaning) => {
-    if (meaning.of === "normed") return null;
+    if (meaning.of !== undefined) return null;
     return prepareSums(engine, problem, meaning, prepareMatMul);
   },
 };

@@ -59,7 +59,7 @@ function readersOf(norm: IrNode, { readers, held }: Uses): Reader[] | null {
 /** True for a product of normalized rows with one matrix. */
 function mayNormalize({ product, view }: Reader, norm: IrNode): boolean {
   const { def: { meaning }, attrs, inputs: [a, b, ...more], outputs: [out], device } = product;
-  const isProduct = meaning.kind === "product" && meaning.of === undefined &&
+  const isProduct = meaning.kind === "product" && meaning.of !== "normed" &&
     meaning.asFused === undefined && more.length === 0;
   if (!isProduct || !takesEpilogue(product) || !mayJoin(product) || device !== norm.device) {
     return false;
@@ -79,6 +79,7 @@ function join({ product, view }: Reader, { inputs: [x, ...rest], attrs, outputs 
   const rows = view ? addedValue(view, view.def.name, [x, ...view.inputs.slice(1)], view.attrs) : x;
   const node = addedNode(product, PRODUCT, [rows, ...rest, product.inputs[1]], {
     T: outputs[0].dtype,
+    Tb: product.inputs[1].dtype,
     epsilon: attrs.epsilon,
     transpose_b: Boolean(transpose_b ?? adj_y),
   });

@@ -7,6 +7,7 @@ import { fuseEpilogues } from "./epilogue.ts";
 import { foldIntoFilters } from "./filters.ts";
 import { fuse } from "./fuse.ts";
 import { groupAlike } from "./group.ts";
+import { readHalves } from "./halves.ts";
 import { mergePointwise } from "./merge.ts";
 import { normalizeInProducts } from "./norms.ts";
 import type { PassTarget } from "./pointwise_nodes.ts";
@@ -23,6 +24,7 @@ const NAMES = [
   "rewrite",
   "views",
   "attention",
+  "halves",
   "fuse",
   "norms",
   "epilogue",
@@ -39,6 +41,7 @@ export const PASSES: Readonly<Record<PassName, (ir: IrGraph, target: PassTarget)
   rewrite,
   views: simplifyViews,
   attention: fuseAttention,
+  halves: readHalves,
   fuse,
   norms: normalizeInProducts,
   epilogue: fuseEpilogues,

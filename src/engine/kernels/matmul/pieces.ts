@@ -35,12 +35,12 @@ export interface Piece extends Area {
  * fit. Null where even single rows do not fit.
  */
 export function pieces(task: MatMulTask, maxBinding: number): Piece[] | null {
-  const { shape, dtype, out } = task;
+  const { shape, dtype, dtypeB = dtype, out } = task;
   const { m, n, k, batch } = shape;
   const whole = { m: [0, m], n: [0, n], k: [0, k] } as const;
   const matrices = matrixCounts(shape);
-  const largest = Math.max(matrices.a * m * k, matrices.b * k * n) * gpuBytes(dtype);
-  if (Math.max(largest, batch * m * n * gpuBytes(out)) <= maxBinding) {
+  const [a, b] = [matrices.a * m * k * gpuBytes(dtype), matrices.b * k * n * gpuBytes(dtypeB)];
+  if (Math.max(a, b, batch * m * n * gpuBytes(out)) <= maxBinding) {
     const [a, b, c] = [task.a, task.b, task.c].map((ref): Bound => ({ ref, base: 0 }));
     return [{ batch, ...whole, first: true, last: true, a, b, c }];
   }
@@ -65,7 +65,7 @@ interface Uncut {
 type Part = Area & Pick<Piece, "first" | "last">;
 
 function cut(whole: Uncut, part: Part): Piece[] | null {
-  const { task, starts, maxBinding } = whole, { shape, dtype, out } = task;
+  const { task, starts, maxBinding } = whole, { shape, dtype, dtypeB = dtype, out } = task;
   const { transA, transB } = shape;
   // Returns the span of a rectangle of a row-major matrix, in elements.
   const span = (
@@ -81,8 +81,9 @@ function cut(whole: Uncut, part: Part): Piece[] | null {
     b: transB ? span(part.n, part.k, shape.k) : span(part.k, part.n, shape.n),
     c: span(part.m, part.n, shape.n),
   };
+  const each = { a: gpuBytes(dtype), b: gpuBytes(dtypeB), c: gpuBytes(out) };
   const bytes = (name: "a" | "b" | "c"): number =>
-    (spans[name][1] - spans[name][0]) * gpuBytes(name === "c" ? out : dtype) + ALIGN;
+    (spans[name][1] - spans[name][0]) * each[name] + ALIGN;
   const over = (["c", "a", "b"] as const).filter((name) => bytes(name) > maxBinding);
   if (over.length === 0) {
     const bind = (name: "a" | "b" | "c"): Bound =>
@@ -91,7 +92,7 @@ function cut(whole: Uncut, part: Part): Piece[] | null {
         task[name],
         starts[name] + spans[name][0],
         spans[name],
-        gpuBytes(name === "c" ? out : dtype),
+        each[name],
       );
     return [{ batch: 1, ...part, a: bind("a"), b: bind("b"), c: bind("c") }];
   }

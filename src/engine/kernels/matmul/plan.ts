@@ -149,15 +149,16 @@ function normParts(choice: KernelChoice, { barriers, subgroup, lanes }: Profile)
 /** Chooses the kernel for a product on this adapter, by timing where the device does that. */
 function tunedKernel(task: MatMulTask, profile: Profile): KernelChoice {
   return tunedChoice(kernelCandidates(task, profile), profile, () => {
-    const { shape, dtype, out } = task;
+    const { shape, dtype, dtypeB = dtype, out } = task;
     const { m, n, k, batch, transA, transB } = shape;
     const { wideA, wideB, skewB } = wideAccess(shape);
-    const matrices = matrixCounts(shape), bytes = gpuBytes(dtype);
+    const matrices = matrixCounts(shape);
+    const dtypes = dtype === dtypeB ? dtype : `${dtype}-${dtypeB}`;
     return {
-      name: ["matmul", dtype, ...[transA, transB, wideA, wideB, skewB].map(Number)].join(" "),
+      name: ["matmul", dtypes, ...[transA, transB, wideA, wideB, skewB].map(Number)].join(" "),
       extents: [batch, m, n, k],
       flop: 2 * batch * m * n * k,
-      inputs: [matrices.a * m * k * bytes, matrices.b * k * n * bytes],
+      inputs: [matrices.a * m * k * gpuBytes(dtype), matrices.b * k * n * gpuBytes(dtypeB)],
       outputs: [batch * m * n * gpuBytes(out)],
       plan: (choice) => planMatMul(bareTask(task), profile, choice),
     };
@@ -196,6 +197,7 @@ function dispatchPiece(task: MatMulTask, piece: Piece, way: Way): Dispatch[] {
   const batchRank = piece.batch > 1 ? walk.dims.length : 0;
   const source: MatMulSource = {
     dtype: task.dtype,
+    ...task.dtypeB && { dtypeB: task.dtypeB },
     out: task.out,
     transA,
     transB,

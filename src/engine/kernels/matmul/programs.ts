@@ -24,7 +24,7 @@ export function elementType(dtype: DType, wide: boolean): string {
  * operands.
  */
 export function printProduct(
-  { dtype, out, wideA, wideB, wideC, epilogue }: ProductSource,
+  { dtype, dtypeB = dtype, out, wideA, wideB, wideC, epilogue }: ProductSource,
   first = 2,
 ): {
   readonly texts: {
@@ -33,6 +33,7 @@ export function printProduct(
     readonly c: string;
     readonly acc: AccType;
     readonly half: boolean;
+    readonly halfB: boolean;
     readonly finish: string;
   };
   readonly inputs: readonly string[];
@@ -42,10 +43,11 @@ export function printProduct(
   return {
     texts: {
       a: elementType(dtype, wideA),
-      b: elementType(dtype, wideB),
+      b: elementType(dtypeB, wideB),
       c: finish.output,
       acc: accType(dtype),
       half: isHalf(dtype),
+      halfB: isHalf(dtypeB),
       finish: finish.prelude,
     },
     inputs: finish.inputs,
@@ -141,7 +143,6 @@ export function dotProgram(
     ...source,
     ...tile,
     ...texts,
-    element: texts.a,
     sum: vec(texts.acc, wide ? 4 : 1),
     wide,
     ...norm,

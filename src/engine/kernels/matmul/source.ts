@@ -5,8 +5,10 @@ import type { Epilogue } from "./epilogue.ts";
 import type { MatMulShape } from "./shape.ts";
 
 export interface Stored {
-  /** Element type of both operands. */
+  /** Element type of the operands. */
   readonly dtype: DType;
+  /** Element type of the second operand, where it is another: float16 beside float32. */
+  readonly dtypeB?: DType;
   /** Element type of the result. */
   readonly out: DType;
   readonly epilogue?: Epilogue | undefined;

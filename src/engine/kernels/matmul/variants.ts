@@ -17,6 +17,7 @@ export function matMulTask(problem: Problem): MatMulTask {
   return {
     shape: matMulShape(a.shape, b.shape, out.shape, transA, transB),
     dtype: a.dtype,
+    ...b.dtype !== a.dtype && { dtypeB: b.dtype },
     out: out.dtype,
     a: { input: 0 },
     b: { input: 1 },
@@ -54,7 +55,7 @@ const isFloat = (dtype: DType): boolean => dtype === "float32" || dtype === "flo
 
 /** True where the GPU can multiply elements of this dtype, and bind the matrices in pieces. */
 export function matMulFits(problem: Problem, profile: Profile): boolean {
-  const { dtype } = problem.inputs[0];
+  const [{ dtype }] = problem.inputs;
   return dtype !== "bool" && GPU_DTYPES.includes(dtype) && mayEnd(problem, profile) &&
     piecesOf(matMulTask(problem), profile) !== null;
 }

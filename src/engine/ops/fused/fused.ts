@@ -6,6 +6,7 @@ import { type Attrs, defineOp, lookupOp, type OpDef } from "../../core/op.ts";
 import { type Expr, exprType } from "../../core/scalar/expr.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { pointwiseCpu } from "../../kernels/host/pointwise.ts";
+import { productShape } from "../linalg/matmul.ts";
 import { pointwiseKernels } from "../pointwise/define_pointwise.ts";
 
 /** A tree of pointwise ops: `exprs[i]` of the inputs is output i. */
@@ -94,21 +95,46 @@ export const GroupedColumnSum: OpDef = defineOp({
     }),
 });
 
+/** The product of float32 and float16, in float32. */
+export const HalfMatMul: OpDef = defineOp({
+  name: "_HalfMatMul",
+  portable: { never: "only plans make it" },
+  inputs: ["a: T", "b: Tb"],
+  outputs: ["product: T"],
+  attrs: ["T: {float32}", "Tb: {float16}", "adj_x: bool = false", "adj_y: bool = false"],
+  infer: ([a, b], { adj_x, adj_y }) => [productShape("_HalfMatMul", a, b, adj_x, adj_y, false)],
+  grad: null,
+  meaning: { kind: "product", of: "halves", fuses: true },
+  // Plans make it where these ops are.
+  expand: ([a, b], { T, Tb, ...turned }) => [
+    apply1(lookupOp("BatchMatMulV2")!, [a, widened(b, Tb, T)], turned),
+  ],
+});
+
+function widened(x: OpInput, SrcT: DType, DstT: DType): OpInput {
+  return SrcT === DstT ? x : apply1(lookupOp("Cast")!, [x], { SrcT, DstT });
+}
+
 /** The product of normalized rows and a matrix. */
 export const NormMatMul: OpDef = defineOp({
   name: "_NormMatMul",
   portable: { never: "only plans make it" },
-  inputs: ["x: T", "scale: T", "offset: T", "b: T"],
+  inputs: ["x: T", "scale: T", "offset: T", "b: Tb"],
   outputs: ["product: T"],
-  attrs: ["T: {float16, float32}", "epsilon: float", "transpose_b: bool = false"],
+  attrs: [
+    "T: {float16, float32}",
+    "Tb: {float16, float32}",
+    "epsilon: float",
+    "transpose_b: bool = false",
+  ],
   infer: ([x, , , b], { transpose_b }) => [
     x.shape && [...x.shape.slice(0, -1), b.shape?.[transpose_b ? 0 : 1] ?? null],
   ],
   grad: null,
   meaning: { kind: "product", of: "normed", fuses: true },
   // Plans make it where these ops are.
-  expand: ([x, scale, offset, b], { epsilon, transpose_b }) => {
+  expand: ([x, scale, offset, b], { T, Tb, epsilon, transpose_b }) => {
     const rows = apply1(lookupOp("_LayerNorm")!, [x, scale, offset], { epsilon });
-    return [apply1(lookupOp("BatchMatMulV2")!, [rows, b], { adj_y: transpose_b })];
+    return [apply1(lookupOp("BatchMatMulV2")!, [rows, widened(b, Tb, T)], { adj_y: transpose_b })];
   },
 });

@@ -7,9 +7,10 @@ import type { IrGraph, IrNode } from "../../graph/ir.ts";
 import type { Operation } from "../../graph/operation.ts";
 import { runsScript } from "../../graph/passes/cse.ts";
 import { fold } from "../../graph/passes/fold.ts";
+import { keptHalves } from "../../graph/passes/halves.ts";
 import { checked } from "../../graph/passes/pipeline.ts";
 import { DrawCounts } from "../../ops/random/state.ts";
-import { cpuDevice } from "../devices/devices.ts";
+import { cpuDevice, defaultDevice } from "../devices/devices.ts";
 import { isolated } from "../eager/isolated.ts";
 import { outputWatch } from "../eager/eager.ts";
 import { RunContext, runHostOp } from "../run/run_context.ts";
@@ -37,7 +38,11 @@ export class Folder {
   fold(ir: IrGraph, context: RunContext): IrGraph | Promise<IrGraph> {
     // A watch has to see each op run.
     if (outputWatch() !== null) return ir;
-    const folded = fold(ir, (node, inputs) => this.#evaluate(node, inputs, context));
+    const kept = keptHalves(ir, defaultDevice().type);
+    const folded = fold(
+      ir,
+      (node, inputs) => kept.has(node) ? null : this.#evaluate(node, inputs, context),
+    );
     return whenReady(folded, (made) => checked(made, "fold", ir));
   }
 
@@ -98,10 +103,11 @@ export class Folder {
 /** Folds ordinary ops only: plans of functions are made synchronously. */
 export function foldOrdinary(ir: IrGraph): IrGraph {
   if (outputWatch() !== null) return ir;
+  const kept = keptHalves(ir, defaultDevice().type);
   const folded = fold(
     ir,
     (node, inputs) => {
-      if (runsScript(node.def)) return null;
+      if (runsScript(node.def) || kept.has(node)) return null;
       let results = computed.get(node.source);
       if (results === undefined) computed.set(node.source, results = compute(node, inputs));
       return results;
