@@ -55,10 +55,12 @@ async function isUnstable(
     const moved = await wanted(mode)(besideZero(program));
     if (difference(want, moved, { float32: 1e-6, float16: 1e-6 }) !== null) return true;
   }
-  for (const relative of [1e-6, -1e-6, 1e-4, -1e-4]) {
-    const scaled = tolerance.float32 > 1e-2 ? relative * 10 : relative;
-    const moved = await wanted(mode)(program, scaled);
-    const allowed = Math.abs(relative) > 1e-5 ? 10 : 1;
+  // A half moves by 5e-4 at least: what moves less is rounded back.
+  const steps = tolerance.float32 > 1e-2
+    ? [[1e-3, 1], [-1e-3, 1]] as const
+    : [[1e-6, 1], [-1e-6, 1], [1e-4, 10], [-1e-4, 10]] as const;
+  for (const [relative, allowed] of steps) {
+    const moved = await wanted(mode)(program, relative);
     const wide = { float32: tolerance.float32 * allowed, float16: tolerance.float16 * allowed };
     if (difference(want, moved, wide) !== null) return true;
   }

@@ -118,17 +118,28 @@ function along(number: (body: Body) => Body, isForward: boolean): NonNullable<Mo
 const ofGradient = (body: Body): Body => (...xs) =>
   gradientOf(body)(...xs).filter((g) => g !== null).map((g) => tf.sum(tf.sin(g)));
 
+/** Norms, which have no slope at 0. */
+const WITH_NORM = /(euclideanNorm|\.norm)\(/;
+
+function hasNaN(results: Results): boolean {
+  return results.some((v) => v?.data.some(Number.isNaN));
+}
+
 function forward(name: string, number: (body: Body) => Body): Mode {
   const want = along(number, false), run = along(number, true);
   return {
     name,
     like: "gradient",
     want,
-    // At a singular point, as the root of 0, no number is right: backward it is 0 · ∞, forward 0 by the root's own rule.
+    // At a singular point, as the root of 0, no number is right: backward it is 0 · ∞, forward 0 by the root's own rule. Where a mask
+    // drops the point backward, it is NaN forward.
     run: async (program, relative) => {
       const wanted = await want(program, relative);
-      const isSingular = wanted.some((v) => v?.data.some(Number.isNaN));
-      return isSingular ? wanted : await run(program, relative);
+      if (hasNaN(wanted)) return wanted;
+      const found = await run(program, relative);
+      return hasNaN(found) && program.lines.some(({ code }) => WITH_NORM.test(code))
+        ? wanted
+        : found;
     },
   };
 }

@@ -124,6 +124,8 @@ export class DataParallel {
   readonly #isSync: boolean;
   readonly #patienceMs: number;
   #beginning: Promise<void> | null = null;
+  /** The step up to which checkpoints are written where they became due. */
+  #saved = 0;
 
   /** Creates the replica; `train` calls the task. */
   constructor(options: DataParallelOptions) {
@@ -180,16 +182,23 @@ export class DataParallel {
     loss: (step: number, batch: B) => Tensor,
     { batch, onStep, signal }: TrainOptions<B> = {},
   ): Promise<number> {
-    const ended = new AbortController();
+    const ended = new AbortController(), over = new AbortController();
     const limit = signal === undefined ? ended.signal : AbortSignal.any([ended.signal, signal]);
     let given = 0, updates: Promise<void> | null = null;
     try {
       await this.#join(limit);
-      if (this.#isChief && this.#isSync) updates = this.#makeUpdates(steps, limit);
+      if (this.#isChief) this.#saved = Number(await this.#run(this.#there.look[0], {}, limit));
+      if (this.#isChief && this.#isSync) updates = this.#makeUpdates(steps, limit, over.signal);
       updates?.catch((e) => ended.abort(e));
       for (;;) {
         const { step, epoch } = await this.#pull(limit);
-        if (step >= steps) break;
+        if (step >= steps) {
+          // The reply to the last update may come later, or not at all where another replica ran it.
+          over.abort(new AbortedError("The training is over"));
+          await updates;
+          if (this.#isChief) await this.#saveIfDue(step, limit);
+          break;
+        }
         const part = await batch?.(step) as B;
         const made = await gradientOf(() => loss(step, part), this.#options.variables);
         limit.throwIfAborted();
@@ -197,7 +206,7 @@ export class DataParallel {
         given++;
         onStep?.(step, made.loss);
         if (this.#isSync) await this.#nextStep({ step, epoch, isTaken }, limit);
-        else if (this.#isChief) await this.#saveIfDue(step, step + 1, limit);
+        else if (this.#isChief) await this.#saveIfDue(step + 1, limit);
       }
     } catch (e) {
       if (signal?.aborted) {
@@ -304,25 +313,31 @@ export class DataParallel {
     });
   }
 
-  /** Runs updates as gradients come, up to `steps`. */
-  async #makeUpdates(steps: number, signal: AbortSignal): Promise<void> {
-    const { update, look: [step] } = this.#there;
-    for (let now = Number(await this.#run(step, {}, signal)); now < steps;) {
-      const before = now;
-      // Other replicas may run updates too: that this one waits does not mean that no step is made.
-      now = Number(await this.#run(update, {}, signal));
-      await this.#saveIfDue(before, now, signal);
+  /** Runs updates as gradients come, up to `steps` or until the training is over. */
+  async #makeUpdates(steps: number, signal: AbortSignal, over: AbortSignal): Promise<void> {
+    const { update } = this.#there, limit = AbortSignal.any([signal, over]);
+    for (let now = this.#saved; now < steps;) {
+      try {
+        // Other replicas may run updates too: that this one waits does not mean that no step is made.
+        now = Number(await this.#run(update, {}, limit));
+      } catch (e) {
+        if (over.aborted) return;
+        throw e;
+      }
+      await this.#saveIfDue(now, signal);
     }
   }
 
-  /** Writes a checkpoint where one became due between two steps. */
-  async #saveIfDue(before: number, now: number, signal: AbortSignal): Promise<void> {
+  /** Writes a checkpoint where one became due since the last, up to the step `now`. */
+  async #saveIfDue(now: number, signal: AbortSignal): Promise<void> {
     const { checkpoint, checkpointEvery = 100 } = this.#options,
       { state, look: [step] } = this.#there;
-    const isDue = Math.floor(before / checkpointEvery) !== Math.floor(now / checkpointEvery);
-    if (checkpoint === undefined || !isDue) return;
-    const [at, ...values] = await this.#run([step, ...state], {}, signal) as Fetched[];
-    await writeState(checkpoint, state, values as NdArray[], at as bigint);
+    const isDue = Math.floor(now / checkpointEvery) > Math.floor(this.#saved / checkpointEvery);
+    if (checkpoint !== undefined && isDue) {
+      const [at, ...values] = await this.#run([step, ...state], {}, signal) as Fetched[];
+      await writeState(checkpoint, state, values as NdArray[], at as bigint);
+    }
+    this.#saved = now;
   }
 
   /** Runs fetches at the task, and retries while it is away; the chief restores its state where it has lost it. */

@@ -259,25 +259,6 @@ Deno.test("a task that has lost all goes on with the checkpoint", async () => {
   }
 });
 
-Deno.test("a chief that is started anew goes on with the checkpoint of its last life", async () => {
-  const folder = await Deno.makeTempDir();
-  try {
-    const options = { replicas: 1, checkpoint: `${folder}/c`, checkpointEvery: 5 };
-    await using whole = await Server.createLocal();
-    const wanted = await together(whole, 10, { replicas: 1 });
-    {
-      await using server = await Server.createLocal();
-      await together(server, 5, options);
-    }
-    await using server = await Server.createLocal();
-    await using again = new Replica(server, options);
-    assertEquals(await again.train(10), 5);
-    near(again.losses.slice(5), wanted.losses.slice(5));
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-});
-
 Deno.test("training that cannot go on says so", async () => {
   await using server = await Server.createLocal();
   // A second passes with each look at the clock: patience ends, and no run takes as long as it lasts.
