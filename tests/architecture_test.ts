@@ -202,6 +202,15 @@ Deno.test("every file under src/ opens by saying what it is for", () => {
   report("These files do not open with a comment that says what they are for", bad);
 });
 
+Deno.test("tests change neither the process's environment nor its working directory", () => {
+  // Files of tests run in threads of one process, which share both: see tests/environment.ts.
+  const shared = /\bDeno\.(?:chdir|env\.(?:set|delete)|umask)\(/;
+  const found = list("tests", ".ts").filter((file) =>
+    statements(read(file)).some((statement) => shared.test(statement))
+  );
+  report("These change what other files of tests share", found);
+});
+
 Deno.test("statements() splits a module and drops its comments", () => {
   const text =
     `// a; b\n/** c; */ export * from "./x;y.ts";\nexport { a, b } from "z";\nlet c = 1;`;

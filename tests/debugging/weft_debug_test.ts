@@ -8,13 +8,14 @@ import { pipelineOptions } from "../../src/engine/graph/passes/pipeline.ts";
 import { followDebugVariable } from "../../src/engine/runtime/debug.ts";
 import { planTrace } from "../../src/engine/runtime/plan/plan.ts";
 import { testOnDevices } from "../devices.ts";
+import { withVariables } from "../environment.ts";
 
 /** Returns the output of WEFT_DEBUG with `wanted`, while two graphs of one kind run. */
 async function printed(wanted: string): Promise<string[]> {
-  const before = Deno.env.get("WEFT_DEBUG"), { verify } = pipelineOptions;
+  const { verify } = pipelineOptions;
   const lines: string[] = [];
   using _ = stub(console, "error", (text: string) => lines.push(text));
-  Deno.env.set("WEFT_DEBUG", wanted);
+  using _variables = withVariables({ WEFT_DEBUG: wanted });
   pipelineOptions.verify = false;
   try {
     followDebugVariable();
@@ -28,8 +29,6 @@ async function printed(wanted: string): Promise<string[]> {
   } finally {
     pipelineOptions.trace = planTrace.print = kernelTrace.print = null;
     pipelineOptions.verify = verify;
-    if (before === undefined) Deno.env.delete("WEFT_DEBUG");
-    else Deno.env.set("WEFT_DEBUG", before);
   }
   return lines;
 }

@@ -3,6 +3,7 @@
 import * as tf from "@weft/weft";
 import { assertEquals, assertRejects } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
+import { withVariables } from "../environment.ts";
 import { testOnGpu } from "../ops/force_variant.ts";
 
 let count = 0;
@@ -15,23 +16,20 @@ function newDevices(): Promise<typeof import("../../src/engine/runtime/devices/d
 testOnDevices(
   "ready() takes the device that WEFT_DEVICE says, and setBackend() another",
   async (device) => {
-    try {
-      Deno.env.set("WEFT_DEVICE", "tpu");
-      const { ready, getBackend, setBackend } = await newDevices();
-      assertEquals(getBackend(), "cpu");
-      await assertRejects(ready, Error, 'Cannot use WEFT_DEVICE=tpu: wanted "cpu" or "webgpu"');
-      Deno.env.set("WEFT_DEVICE", device);
-      await ready();
-      assertEquals(getBackend(), device);
-      // What was chosen stays.
-      Deno.env.set("WEFT_DEVICE", "tpu");
-      await ready();
-      assertEquals(getBackend(), device);
-      await assertRejects(() => setBackend("tpu" as "cpu"), Error, 'there are "webgpu" and "cpu"');
-      assertEquals([await setBackend("cpu"), getBackend()], [true, "cpu"]);
-    } finally {
-      Deno.env.delete("WEFT_DEVICE");
-    }
+    const variables = { WEFT_DEVICE: "tpu" };
+    using _ = withVariables(variables);
+    const { ready, getBackend, setBackend } = await newDevices();
+    assertEquals(getBackend(), "cpu");
+    await assertRejects(ready, Error, 'Cannot use WEFT_DEVICE=tpu: wanted "cpu" or "webgpu"');
+    variables.WEFT_DEVICE = device;
+    await ready();
+    assertEquals(getBackend(), device);
+    // What was chosen stays.
+    variables.WEFT_DEVICE = "tpu";
+    await ready();
+    assertEquals(getBackend(), device);
+    await assertRejects(() => setBackend("tpu" as "cpu"), Error, 'there are "webgpu" and "cpu"');
+    assertEquals([await setBackend("cpu"), getBackend()], [true, "cpu"]);
   },
 );
 

@@ -4,6 +4,7 @@ import * as tf from "@weft/weft";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { MemoryTransport, remoteTarget, Server, type ServerOptions } from "@weft/weft/distribute";
 import "@weft/weft/tf";
+import { withVariables } from "../../environment.ts";
 import { freePort, onTransports } from "./cluster.ts";
 import { registeredOps } from "../../../src/engine/core/op.ts";
 
@@ -20,14 +21,11 @@ Deno.test("a server is the task that TF_CONFIG names", async () => {
   const task = { type: "ps", index: "3" };
   await using b = await Server.fromConfig(JSON.stringify({ ...CONFIG, task }), { transport });
   assertEquals(b.target, "grpc://127.0.0.1:7003");
-  Deno.env.set("TF_CONFIG", JSON.stringify({ ...CONFIG, task: { type: "worker", index: 0 } }));
-  try {
-    await using c = new Server({ transport });
-    await c.start();
-    assertEquals(c.target, "grpc://127.0.0.1:7001");
-  } finally {
-    Deno.env.delete("TF_CONFIG");
-  }
+  const first = { ...CONFIG, task: { type: "worker", index: 0 } };
+  using _ = withVariables({ TF_CONFIG: JSON.stringify(first) });
+  await using c = new Server({ transport });
+  await c.start();
+  assertEquals(c.target, "grpc://127.0.0.1:7001");
 });
 
 Deno.test("a TF_CONFIG that names no task is refused", async () => {
