@@ -1,7 +1,8 @@
 /** Four processes train over a server's process, and they are killed with SIGKILL at chosen steps. */
 
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import { Server } from "@weft/weft/distribute";
+import { grpcTransport, Server } from "@weft/weft/distribute";
+import { freePort } from "../server/cluster.ts";
 import { together } from "./replica.ts";
 
 const STEPS = 60;
@@ -63,16 +64,11 @@ class Process implements AsyncDisposable {
   }
 }
 
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return (listener.addr as Deno.NetAddr).port;
-}
-
 /** The process to kill once replica 1 has given a gradient for a step. */
 const VICTIMS: Readonly<Record<number, string>> = { 15: "2", 30: "0", 45: "server" };
 
 Deno.test("processes are killed one after the other, and training ends as well as without that", async () => {
-  const folder = await Deno.makeTempDir(), port = freePort();
+  const folder = await Deno.makeTempDir(), port = await freePort(grpcTransport);
   const processes: Record<string, Process> = {};
   const killed = new Set<string>();
   try {
