@@ -24,11 +24,11 @@ export function some<T>(items: readonly T[], usual: number): readonly T[] {
 }
 
 /**
- * True where an item, by its place in a list, belongs to the part of the day. Parts take turns every second day, so that each of them meets
- * both halves of the tests that want an adapter (tools/structure/test_days.ts): with at most ten parts, twenty days see all.
+ * True where an item, by its place in a list, belongs to the part of the day. Parts take turns every third day, so that each of them meets
+ * all thirds of the tests that want an adapter (tools/structure/test_days.ts): with at most ten parts, thirty days see all.
  */
 export function isOfTheDay(place: number, parts: number, day: number | null = DAY): boolean {
-  return THOROUGH || day === null || place % parts === Math.floor(day / 2) % parts;
+  return THOROUGH || day === null || place % parts === Math.floor(day / 3) % parts;
 }
 
 /** One of some parts of a list, by {@linkcode isOfTheDay}. */

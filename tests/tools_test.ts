@@ -201,19 +201,19 @@ Deno.test("groupTests() takes each file of tests once, and at most ten of a fold
   assertEquals(alone.includes("tests/display/display_test.ts"), true);
 });
 
-Deno.test("isOfTheDay() gives each place both of two days within twenty, and every day where no day is told", () => {
+Deno.test("isOfTheDay() gives each place all of three days within thirty, and every day where no day is told", () => {
   for (const parts of [2, 3, 10]) {
     for (let place = 0; place < 12; place++) {
-      const days = Array.from({ length: 20 }, (_, i) => 20_001 + i)
+      const days = Array.from({ length: 30 }, (_, i) => 20_001 + i)
         .filter((day) => isOfTheDay(place, parts, day));
-      assertEquals(new Set(days.map((day) => day % 2)), new Set([0, 1]), `${place} of ${parts}`);
-      assert(THOROUGH_EFFORT || days.length <= 20 / parts + 2, `${place} of ${parts}: ${days}`);
+      assertEquals(new Set(days.map((day) => day % 3)), new Set([0, 1, 2]), `${place} of ${parts}`);
+      assert(THOROUGH_EFFORT || days.length <= 30 / parts + 3, `${place} of ${parts}: ${days}`);
       assert(isOfTheDay(place, parts, null));
     }
   }
 });
 
-Deno.test("testsOfDay() takes each file once a day, and each test of an adapter on one of two days", () => {
+Deno.test("testsOfDay() takes each file once a day, and each test of an adapter on one of three days", () => {
   const all = list("tests", "_test.ts");
   const names = [
     "adds",
@@ -224,7 +224,7 @@ Deno.test("testsOfDay() takes each file once a day, and each test of an adapter 
   ];
   const onSwiftShader = new Set<string>(), thorough = new Set<string>();
   const turns = new Map(names.map((name) => [name, 0]));
-  for (let day = 20_000; day < 20_010; day++) {
+  for (let day = 20_000; day < 20_030; day++) {
     const of = testsOfDay(day);
     assertEquals([...of.usual, ...of.thorough, ...of.swiftshader].toSorted(), all);
     for (const file of of.swiftshader) onSwiftShader.add(file);
@@ -232,7 +232,7 @@ Deno.test("testsOfDay() takes each file once a day, and each test of an adapter 
     const filter = new RegExp(of.filter.slice(1, -1));
     for (const name of names) if (filter.test(name)) turns.set(name, turns.get(name)! + 1);
   }
-  assertEquals([...turns.values()], [10, 10, 5, 5, 5]);
+  assertEquals([...turns.values()], [30, 30, 10, 10, 10]);
   const inFolders = all.filter((file) => file.split("/").length > 2);
   assertEquals(
     [...onSwiftShader.union(thorough)].filter((file) => inFolders.includes(file)).toSorted(),

@@ -8,7 +8,7 @@ import { lookupOp } from "../../src/engine/core/op.ts";
 import { dtypesOf } from "../../src/library/testing/op_case.ts";
 import { drawValues, type OpSample } from "../../src/library/testing/op_sample.ts";
 import { testOnDevices } from "../devices.ts";
-import { some } from "../effort.ts";
+import { ofTheDay, some } from "../effort.ts";
 import { FAMILIES } from "../op_samples/mod.ts";
 
 /** Numbers of both signs that differ from element to element. */
@@ -54,7 +54,7 @@ function bothWays(name: string, sample: OpSample): readonly [number, number] | n
 for (const [family, table] of Object.entries(FAMILIES)) {
   testOnDevices(`ops have the tangents that their gradients say: ${family}`, () => {
     const found: string[] = [];
-    for (const [name, samples] of Object.entries(table)) {
+    for (const [name, samples] of ofTheDay(Object.entries(table), 3)) {
       if (lookupOp(name)!.stateful) continue;
       for (const [i, sample] of some(samples, 2).entries()) {
         tf.tidy(() => {

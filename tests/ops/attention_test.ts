@@ -12,7 +12,7 @@ import { difference } from "../../src/library/testing/compare.ts";
 import { problemOf, runCpuKernel, runEagerly } from "../../src/library/testing/run_op.ts";
 import { gpuVariants } from "../../src/engine/devices/webgpu/kernel_table.ts";
 import "./gpu_kernels.ts";
-import { effort, THOROUGH } from "../effort.ts";
+import { effort, isOfTheDay, THOROUGH } from "../effort.ts";
 import { compareVariants, testOnGpu } from "./force_variant.ts";
 import { Draw } from "./random_problems.ts";
 import { MOVED_RANDOM_PROBLEMS } from "./random_problems_moved.ts";
@@ -63,8 +63,8 @@ const SHAPES: readonly [number, number, number, number, number][] = [
 ];
 
 testOnDevices("scaledDotProductAttention() attends as a loop does", () => {
-  for (const [b, n, m, h, d] of SHAPES) {
-    for (const causal of [false, true]) {
+  for (const [i, [b, n, m, h, d]] of SHAPES.entries()) {
+    for (const causal of [false, true].filter((c) => isOfTheDay(i + Number(c), 2))) {
       const q = noise("float32", [b, n, h, d], 1),
         k = noise("float32", [b, m, h, d], 2),
         v = noise("float32", [b, m, h, d], 3);

@@ -1,4 +1,5 @@
 import type { DType, NdArray } from "@weft/weft";
+import { ofTheDay } from "../effort.ts";
 import { compareVariants, testOnGpu } from "./force_variant.ts";
 import { noise, vector } from "./values.ts";
 
@@ -107,15 +108,13 @@ testOnGpu("conv2d adds int32 exactly", async () => {
 });
 
 testOnGpu("conv3d and its gradients agree with the CPU", async () => {
-  await compareAll({ x: [1, 4, 5, 6, 4], filter: [2, 3, 3, 4, 4] });
-  await compareAll({
-    x: [2, 5, 4, 4, 3],
-    filter: [3, 2, 1, 3, 5],
-    strides: [2, 1],
-    padding: "VALID",
-  });
-  await compareAll({ x: [1, 5, 5, 5, 2], filter: [2, 2, 2, 2, 2], dilations: [2, 2] });
-  await compareAll({ x: [1, 3, 4, 4, 4], filter: [3, 3, 3, 3, 4], format: "NCDHW" });
+  const cases: Case[] = [
+    { x: [1, 4, 5, 6, 4], filter: [2, 3, 3, 4, 4] },
+    { x: [2, 5, 4, 4, 3], filter: [3, 2, 1, 3, 5], strides: [2, 1], padding: "VALID" },
+    { x: [1, 5, 5, 5, 2], filter: [2, 2, 2, 2, 2], dilations: [2, 2] },
+    { x: [1, 3, 4, 4, 4], filter: [3, 3, 3, 3, 4], format: "NCDHW" },
+  ];
+  for (const c of ofTheDay(cases, 2)) await compareAll(c);
 });
 
 async function compareDepthwise(c: Case): Promise<void> {

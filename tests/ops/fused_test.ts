@@ -2,6 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { argument, type Expr, scalar as s } from "../../src/engine/core/scalar/expr.ts";
 import { type FusedReduction, fusedReduction, withEpilogue } from "../fusions.ts";
+import { ofTheDay } from "../effort.ts";
 import { compareVariants, testOnGpu } from "./force_variant.ts";
 import { noise, vector } from "./values.ts";
 
@@ -45,7 +46,7 @@ testOnGpu("reductions of what is computed on the way agree with the CPU", async 
     [[40, 300], [300], [40, 1], [0, 1]],
     [[2, 0, 3], [3], [], [1]],
   ];
-  for (const [i, [x, y, z, axes]] of cases.entries()) {
+  for (const [i, [x, y, z, axes]] of ofTheDay([...cases.entries()], 3)) {
     // Kernels differ by shape; two of the others go with each.
     const others = i % 2 ? ["Max", "Any"] : ["Mean", "Prod"];
     const keep_dims = axes.length === 1;
@@ -83,7 +84,7 @@ testOnGpu("matrix products with an epilogue agree with the CPU", async () => {
     [1, 300, 40, false, false],
     [64, 64, 2048, false, false],
   ];
-  for (const [m, n, k, transpose_a, transpose_b] of cases) {
+  for (const [m, n, k, transpose_a, transpose_b] of ofTheDay(cases, 3)) {
     const inputs = [
       noise("float32", transpose_a ? [k, m] : [m, k], 1),
       noise("float32", transpose_b ? [n, k] : [k, n], 2),
@@ -128,7 +129,7 @@ testOnGpu("convolutions and batches of products with an epilogue agree with the 
     ["DepthwiseConv2dNative", [2, 7, 9, 4], [3, 3, 4, 1], [2, 7, 9, 4], conv("SAME", 1)],
     ["DepthwiseConv2dNative", [1, 8, 8, 3], [3, 3, 3, 2], [1, 3, 3, 6], conv("VALID", 2)],
   ];
-  for (const [op, a, b, out, own] of cases) {
+  for (const [op, a, b, out, own] of ofTheDay(cases, 3)) {
     const inputs = [
       noise("float32", a, 1),
       noise("float32", b, 2),

@@ -13,7 +13,7 @@ import { gpuDevice } from "../../src/engine/runtime/devices/devices.ts";
 import type { WebGpuDevice } from "../../src/engine/devices/webgpu/webgpu_device.ts";
 import { difference } from "../../src/library/testing/compare.ts";
 import { problemOf, runPlan } from "../../src/library/testing/run_op.ts";
-import { Turns } from "../effort.ts";
+import { isOfTheDay, ofTheDay, Turns } from "../effort.ts";
 import { testOnGpu } from "./force_variant.ts";
 import { noise } from "./values.ts";
 
@@ -110,6 +110,9 @@ const SIZES: readonly [number, number, number][] = [
   [9, 77, 16],
 ];
 
+/** Sizes of the day: each tile meets those of every layout, by turns. */
+const TODAY = ofTheDay(SIZES, 3);
+
 interface MatMulLayout {
   readonly transA: boolean;
   readonly transB: boolean;
@@ -127,7 +130,7 @@ testOnGpu("matMul register tiles are right for every layout and edge", async () 
     tile: { rows, vecs },
     splits: 1,
   }));
-  for (const [m, n, k] of SIZES) {
+  for (const [m, n, k] of TODAY) {
     for (const layout of layouts()) {
       await check({ m, n, k, ...layout }, () => choices, { lanes: 8 });
     }
@@ -140,7 +143,7 @@ testOnGpu("matMul register tiles of one and two rows are right", async () => {
     tile: { rows, vecs },
     splits: 1,
   }));
-  for (const [m, n, k] of SIZES) {
+  for (const [m, n, k] of TODAY) {
     for (const transB of [false, true]) {
       await check({ m, n, k, transB }, () => choices, { lanes: 4 });
     }
@@ -150,7 +153,7 @@ testOnGpu("matMul register tiles of one and two rows are right", async () => {
 testOnGpu("matMul shared tiles are right for every layout and edge", async () => {
   const tile = SHARED_RANKING.tiles.find((t) => t.bm * t.bn <= 1024)!;
   const small: KernelChoice[] = [{ kind: "shared", tile, splits: 1 }];
-  for (const [m, n, k] of SIZES) {
+  for (const [m, n, k] of TODAY) {
     for (const layout of layouts()) {
       await check({ m, n, k, ...layout }, () => small);
     }
@@ -176,7 +179,7 @@ testOnGpu("matMul kernels for few vectors are right", async () => {
     { kind: "dot", matrixIsB, rows: 1, lanes: 32, threads: 64 },
     { kind: "dot", matrixIsB, rows: 2, lanes: 8, threads: 64 },
   ];
-  for (const k of [8, 37, 300]) {
+  for (const k of ofTheDay([8, 37, 300], 3)) {
     for (const few of [1, 2, 3, 4]) {
       await check({ m: few, n: 70, k, transB: true }, () => dots(true));
       await check({ m: 70, n: few, k, transB: true }, () => dots(false));
@@ -205,9 +208,9 @@ testOnGpu("matMul broadcasts batches", async () => {
     { batchA: [2, 3, 2], batchB: [2, 1, 2] },
     { batchA: [20], batchB: [20] },
   ];
-  for (const batches of cases) {
+  for (const [i, batches] of cases.entries()) {
     for (const layout of layouts()) {
-      for (const barriers of [false, true]) {
+      for (const barriers of [false, true].filter((b) => isOfTheDay(i + Number(b), 2))) {
         await check({ m: 5, n: 12, k: 8, ...batches, ...layout }, () => [null], {
           barriers,
           maxGrid: 8,
@@ -227,13 +230,13 @@ testOnGpu("matMul is exact for int32", async () => {
   }
 });
 
+const LONG = [[1, 64, 200], [200, 4, 64], [60, 60, 60], [1, 201, 40], [3, 5, 201]];
+
 testOnGpu("matMul cuts what exceeds a binding", async () => {
   const maxBinding = 4096;
   for (const barriers of [false, true]) {
     for (const layout of layouts()) {
-      for (
-        const [m, n, k] of [[1, 64, 200], [200, 4, 64], [60, 60, 60], [1, 201, 40], [3, 5, 201]]
-      ) {
+      for (const [m, n, k] of ofTheDay(LONG, 2)) {
         await check({ m, n, k, ...layout }, () => [null], { barriers, maxBinding });
       }
       await check({ m: 40, n: 36, k: 32, batchA: [3], batchB: [1], ...layout }, () => [null], {

@@ -1,6 +1,7 @@
 import * as tf from "@weft/weft";
 import { assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
+import { isOfTheDay } from "../effort.ts";
 import { noise } from "./values.ts";
 
 testOnDevices("matMul() multiplies matrices stored either way", () => {
@@ -127,6 +128,7 @@ testOnDevices("fused.matMul() is the product, a bias and an activation", () => {
     [[5, 2, 3], [3, 4], false, false],
     [[5, 2, 3], [5, 3, 4], false, false],
   ];
+  let place = 0;
   for (const [p, q, transposeA, transposeB] of forms) {
     const a = draw(p), b = draw(q), product = tf.matMul(a, b, transposeA, transposeB);
     for (const [activation, apply] of Object.entries(activations)) {
@@ -134,6 +136,7 @@ testOnDevices("fused.matMul() is the product, a bias and an activation", () => {
         // One slope for all, one a column, one an element.
         const slopes = [draw([1]), draw([4]), draw(product.shape.slice(-2))];
         for (const alpha of activation === "prelu" ? slopes : slopes.slice(0, 1)) {
+          if (!isOfTheDay(place++, 3)) continue;
           const fused = tf.fused.matMul({
             ...{ a, b, transposeA, transposeB, leakyreluAlpha: 0.3 },
             activation: activation as "relu",

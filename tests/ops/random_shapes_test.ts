@@ -25,7 +25,7 @@ import {
   runEagerly,
   runPlan,
 } from "../../src/library/testing/run_op.ts";
-import { effort, Turns } from "../effort.ts";
+import { effort, ofTheDay, Turns } from "../effort.ts";
 import { testOnGpu } from "./force_variant.ts";
 import { opOfCase } from "../fusions.ts";
 import { Draw, RANDOM_PROBLEMS } from "./random_problems.ts";
@@ -74,7 +74,9 @@ interface Tally {
   readonly programs: Set<Program>;
 }
 
-for (const [op, draw] of Object.entries(ALL)) {
+for (
+  const [op, draw] of ASKED === undefined ? ofTheDay(Object.entries(ALL), 3) : Object.entries(ALL)
+) {
   testOnGpu(`${op} of random shapes agrees with the CPU in every variant`, async () => {
     await setBackend("webgpu");
     const gpu = gpuDevice() as WebGpuDevice, started = performance.now();

@@ -6,7 +6,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import type { Page } from "playwright-core";
 import { LESSONS } from "../../examples/site/lessons.ts";
 import { read } from "../../tools/files.ts";
-import { some } from "../effort.ts";
+import { ofTheDay } from "../effort.ts";
 import { home, runProgram, test, textOf, write } from "./served.ts";
 
 for (const [device, where] of [["cpu", "the CPU"], ["webgpu", "WebGPU"]] as const) {
@@ -14,7 +14,7 @@ for (const [device, where] of [["cpu", "the CPU"], ["webgpu", "WebGPU"]] as cons
   test(`the playground runs lessons on ${where}${tag}`, async (page) => {
     assertEquals(LESSONS.length, 20);
     await page.goto(`${home}/playground.html?device=${device}`);
-    for (const { name } of some(LESSONS, 8)) {
+    for (const { name } of ofTheDay(LESSONS, 4)) {
       await page.evaluate((name) => location.hash = name, name);
       const text = read(`examples/site/lessons/${name}.js`);
       await page.waitForFunction(

@@ -46,7 +46,7 @@ if (!ignore) {
   });
 }
 
-/** Tests of pages that want no adapter: half of them run on a day, as of those that want one. */
+/** Tests of pages that want no adapter: half of them run on a day. */
 let count = 0;
 
 /** Tests a page; it must write no error to its console. The browser is a process that all tests share. */

@@ -1,7 +1,7 @@
 /**
- * Turns of the days in CI's tests. Each day runs every test of the CPU and half of those that need an adapter; a tenth of the tests with
+ * Turns of the days in CI's tests. Each day runs every test of the CPU and a third of those that need an adapter; a tenth of the tests with
  * random or exhaustive cases tries all of them, and a tenth of the folders meets SwiftShader instead of Mesa's adapter. Parts of the slowest
- * lists take turns besides (`ofTheDay` of tests/effort.ts). Twenty days see all.
+ * lists take turns besides (`ofTheDay` of tests/effort.ts). Thirty days see all.
  *
  * @module
  */
@@ -22,8 +22,8 @@ export const THOROUGH: readonly (readonly string[])[] = [
   ["tests/site", "tests/weight_test.ts", "tests/package_globals_test.ts"],
 ];
 
-/** Patterns of the names of tests, for `--filter`: those that end with "gpu]" have an even number of characters before that, or an odd one. */
-const HALVES = ["^(..)*gpu\\]$", "^.(..)*gpu\\]$"];
+/** Patterns of the names of tests, for `--filter`: those that end with "gpu]", by the number of characters before that, divided by three. */
+const THIRDS = ["^(...)*gpu\\]$", "^.(...)*gpu\\]$", "^..(...)*gpu\\]$"];
 const OTHERS = "[^\\]]$|[^u]\\]$|[^p]u\\]$|[^g]pu\\]$";
 
 /** Tests of a day, in three runs that share no file. */
@@ -50,5 +50,5 @@ export function testsOfDay(day: number): TestDay {
   const thorough = files.filter(isThorough);
   const swiftshader = files.filter((file) => isFolder(file) && !isThorough(file));
   const usual = files.filter((file) => !isThorough(file) && !isFolder(file));
-  return { thorough, swiftshader, usual, filter: `/${HALVES[day % 2]}|${OTHERS}/` };
+  return { thorough, swiftshader, usual, filter: `/${THIRDS[day % 3]}|${OTHERS}/` };
 }
