@@ -4,6 +4,7 @@
  */
 
 import { setBackend } from "@weft/weft";
+import { isOfTheDay } from "./effort.ts";
 
 /** Name of the file that runs now: of the file of tests, or of the bundle that has it. `url` is its `import.meta.url`. */
 export function fileName(url: string): string {
@@ -30,31 +31,35 @@ export const DEVICES: readonly TestDevice[] = ["cpu", "webgpu"];
  * @param name Says what holds, without the device.
  * @param fn The test.
  */
-export function testOnDevices(
-  name: string,
-  fn: (device: TestDevice, t: Deno.TestContext) => void | Promise<void>,
-): void {
-  for (const device of DEVICES) {
-    Deno.test({
-      // tools/test.ts finds the tests that want an adapter by this ending.
-      name: `${name} [${device}]`,
-      ignore: device === "webgpu" && !HAS_WEBGPU,
-      async fn(t) {
-        if (!await setBackend(device)) throw new Error(`Cannot use the device "${device}"`);
-        await fn(device, t);
-      },
-    });
-  }
+export function testOnDevices(name: string, fn: DeviceTest): void {
+  for (const device of DEVICES) testOn(device, name, fn);
+}
+
+/**
+ * {@linkcode testOnDevices} for a row of a table whose rows share their code. On WebGPU half of them run on a day, chosen by their names: a
+ * software adapter compiles kernels for each, which takes longer than all else.
+ */
+export function testRowOnDevices(name: string, fn: DeviceTest): void {
+  const place = [...name].reduce((sum, c) => (31 * sum + c.codePointAt(0)!) % 65521, 0);
+  testOn("cpu", name, fn);
+  if (isOfTheDay(place, 2)) testOn("webgpu", name, fn);
 }
 
 /** {@linkcode testOnDevices} for what only a GPU has. */
 export function testOnGpu(name: string, fn: () => void | Promise<void>): void {
+  testOn("webgpu", name, fn);
+}
+
+type DeviceTest = (device: TestDevice, t: Deno.TestContext) => void | Promise<void>;
+
+function testOn(device: TestDevice, name: string, fn: DeviceTest): void {
   Deno.test({
-    name: `${name} [webgpu]`,
-    ignore: !HAS_WEBGPU,
-    async fn() {
-      if (!await setBackend("webgpu")) throw new Error('Cannot use the device "webgpu"');
-      await fn();
+    // tools/test.ts finds the tests that want an adapter by this ending.
+    name: `${name} [${device}]`,
+    ignore: device === "webgpu" && !HAS_WEBGPU,
+    async fn(t) {
+      if (!await setBackend(device)) throw new Error(`Cannot use the device "${device}"`);
+      await fn(device, t);
     },
   });
 }

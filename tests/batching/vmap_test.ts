@@ -5,7 +5,7 @@ import * as tf from "@weft/weft";
 import { apply1 } from "../../src/engine/core/apply.ts";
 import { lookupOp } from "../../src/engine/core/op.ts";
 import { loopWarning } from "../../src/engine/batching/walk.ts";
-import { testOnDevices } from "../devices.ts";
+import { testOnDevices, testRowOnDevices } from "../devices.ts";
 
 type Fn = (x: tf.Tensor) => tf.Tensor;
 
@@ -121,7 +121,7 @@ async function assertClose(found: tf.Tensor, wanted: number[]): Promise<void> {
 }
 
 for (const [name, { fn, loops = false }] of Object.entries(PROGRAMS)) {
-  testOnDevices(`vmap() of ${name} is a loop over the rows`, async () => {
+  testRowOnDevices(`vmap() of ${name} is a loop over the rows`, async () => {
     const before = tf.memory().numTensors;
     {
       using _scope = tf.scope();
@@ -152,15 +152,18 @@ for (const [name, { fn, loops = false }] of Object.entries(PROGRAMS)) {
 
   const isSmooth = !/script|element$|gradient|what differs|turns that differ/.test(name);
   if (!isSmooth) continue;
-  testOnDevices(`the gradient of vmap() of ${name} is that of a loop over the rows`, async () => {
-    using _scope = tf.scope();
-    const loss = (x: tf.Tensor) => tf.sum(tf.sin(tf.vmap(fn)(x)));
-    const byRow = (x: tf.Tensor) => tf.sum(tf.sin(tf.stack(tf.unstack(x).map((row) => fn(row)))));
-    const x = tf.tensor(ROWS);
-    const wanted = Array.from(await tf.grad(byRow)(x).data(), Number);
-    await assertClose(tf.grad(loss)(x), wanted);
-    await assertClose(await tf.function(tf.grad(loss)).async(x), wanted);
-  });
+  testRowOnDevices(
+    `the gradient of vmap() of ${name} is that of a loop over the rows`,
+    async () => {
+      using _scope = tf.scope();
+      const loss = (x: tf.Tensor) => tf.sum(tf.sin(tf.vmap(fn)(x)));
+      const byRow = (x: tf.Tensor) => tf.sum(tf.sin(tf.stack(tf.unstack(x).map((row) => fn(row)))));
+      const x = tf.tensor(ROWS);
+      const wanted = Array.from(await tf.grad(byRow)(x).data(), Number);
+      await assertClose(tf.grad(loss)(x), wanted);
+      await assertClose(await tf.function(tf.grad(loss)).async(x), wanted);
+    },
+  );
 }
 
 testOnDevices("vmap() takes nests, arguments that all rows share, and variables", async () => {

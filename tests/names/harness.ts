@@ -4,7 +4,7 @@
 
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
-import { testOnDevices } from "../devices.ts";
+import { testRowOnDevices } from "../devices.ts";
 import { plain } from "../composites/values.ts";
 
 /** An input as it is recorded. */
@@ -120,7 +120,7 @@ export function testTable(
   });
   for (const [name, given] of Object.entries(rows)) {
     const row: Row = typeof given === "function" ? { body: given } : given;
-    testOnDevices(`${title}.${name}, beside ${peer}`, () => check(row, recorded[name]));
+    testRowOnDevices(`${title}.${name}, beside ${peer}`, () => check(row, recorded[name]));
   }
 }
 

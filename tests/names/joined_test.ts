@@ -6,7 +6,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import * as tf from "@weft/weft";
 import { toNdArray } from "../../src/engine/core/convert.ts";
 import { difference } from "../../src/library/testing/compare.ts";
-import { testOnDevices } from "../devices.ts";
+import { testOnDevices, testRowOnDevices } from "../devices.ts";
 import { type Given, JOINED_ROWS, type JoinedRow } from "./joined_rows.ts";
 
 // deno-lint-ignore no-explicit-any
@@ -160,7 +160,7 @@ async function everyWay(body: Body, x: Tensors, ranked: boolean, check: Check): 
 }
 
 for (const row of JOINED_ROWS) {
-  testOnDevices(`${row.name} is the same wherever it stands`, async () => {
+  testRowOnDevices(`${row.name} is the same wherever it stands`, async () => {
     using _scope = tf.scope();
     const x = row.inputs.map(tensorOf), body = bodyOf(row), faults: string[] = [];
     const want = await arraysOf(body(x)), wrt = wrtOf(row);
@@ -187,7 +187,7 @@ for (const row of JOINED_ROWS) {
 }
 
 for (const row of JOINED_ROWS.filter(({ wrong }) => wrong !== undefined)) {
-  testOnDevices(`${row.name} names its op where it fails`, async (device) => {
+  testRowOnDevices(`${row.name} names its op where it fails`, async (device) => {
     if (device === "webgpu" && row.isSilent) return;
     using _scope = tf.scope();
     const [at, values, text] = row.wrong!, body = bodyOf(row), ranked = row.ranked === true;

@@ -9,7 +9,7 @@
 
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
-import { testOnDevices } from "../devices.ts";
+import { testRowOnDevices } from "../devices.ts";
 import { effort } from "../effort.ts";
 import {
   assertNear,
@@ -120,7 +120,7 @@ const goldens: Record<string, Result> = JSON.parse(
 /** Registers the tests of programs: one for each and each device, with a step for each mode. */
 export function testPrograms(programs: readonly Program[]): void {
   for (const program of programs) {
-    testOnDevices(`program: ${program.name}`, async (_device, t) => {
+    testRowOnDevices(`program: ${program.name}`, async (_device, t) => {
       const golden = goldens[program.name];
       assert(
         golden,

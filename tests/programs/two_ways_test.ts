@@ -11,11 +11,11 @@ import { COMPLEX } from "../../tools/fuzz_programs/ops_complex.ts";
 import { SPARSE } from "../../tools/fuzz_programs/ops_sparse.ts";
 import { SCANS } from "../../tools/fuzz_programs/ops_states.ts";
 import { inOtherWords } from "../../tools/fuzz_programs/program.ts";
-import { testOnDevices } from "../devices.ts";
+import { testOnDevices, testRowOnDevices } from "../devices.ts";
 import { effort, some } from "../effort.ts";
 
 [...SPARSE, ...BATCHED, ...some([...COMPLEX, ...SCANS], 24)].forEach((template, i) => {
-  testOnDevices(`a program of line ${i}, ${template[1].slice(0, 60)},`, async (device) => {
+  testRowOnDevices(`a program of line ${i}, ${template[1].slice(0, 60)},`, async (device) => {
     for (let seed = 1; seed <= effort(1, 8); seed++) {
       const program = generate(seed, template);
       assert(program !== null, "no such program can be run");

@@ -6,11 +6,11 @@ import { modesFor, REFERENCES } from "../../tools/fuzz_programs/modes.ts";
 import { GENERATORS, MODULES } from "../../tools/fuzz_programs/ops_states.ts";
 import { WRITES } from "../../tools/fuzz_programs/ops_variables.ts";
 import type { Program } from "../../tools/fuzz_programs/program.ts";
-import { testOnDevices } from "../devices.ts";
+import { testOnDevices, testRowOnDevices } from "../devices.ts";
 import { effort, some } from "../effort.ts";
 
 [...WRITES, ...MODULES, ...some(GENERATORS, 8)].forEach((template, i) => {
-  testOnDevices(`a program of line ${i}, ${template[1].slice(0, 60)},`, async (device) => {
+  testRowOnDevices(`a program of line ${i}, ${template[1].slice(0, 60)},`, async (device) => {
     for (let seed = 1; seed <= effort(1, 8); seed++) {
       const program = generate(seed, template);
       assert(program !== null, "no such program can be run");
