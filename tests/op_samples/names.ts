@@ -133,14 +133,15 @@ export const NAMES: SampleTable = {
   FractionalMaxPoolGrad: [
     sample([distinct(1, 4, 3, 2), any(1, 2, 2, 2), any(1, 2, 2, 2), ...places], {}, {
       ...REALS,
-      wrt: [],
+      wrt: [2],
     }),
   ],
+  _FractionalWinners: [
+    sample([distinct(1, 4, 3, 2), any(1, 4, 3, 2), ...places], {}, { ...REALS, wrt: [1] }),
+  ],
+  _FractionalMeans: [sample([any(1, 4, 3, 2), ...places], { overlapping: true }, REALS)],
   FractionalAvgPoolGrad: [
-    sample([longs([4], 1, 4, 3, 2), any(1, 2, 2, 2), ...places], { overlapping: true }, {
-      ...REALS,
-      wrt: [],
-    }),
+    sample([longs([4], 1, 4, 3, 2), any(1, 2, 2, 2), ...places], { overlapping: true }, REALS),
   ],
   ExtractImagePatches: [
     sample([any(2, 5, 4, 2)], { ...patches, rates: [1, 1, 2, 1], padding: "SAME" }),

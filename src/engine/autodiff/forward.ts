@@ -7,14 +7,14 @@ import { compose } from "../core/apply.ts";
 import { optionCheck, wantFunction, wrongArgument } from "../core/arguments.ts";
 import { describe } from "../core/convert.ts";
 import { DTYPES, isFloating } from "../core/dtype.ts";
-import { ValueError } from "../core/errors.ts";
+import { LookupError, ValueError } from "../core/errors.ts";
 import { flatten, isNested, type Nest, packAs } from "../core/nest.ts";
 import { compatible, shapeText } from "../core/shape.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { onesLike, zerosLike } from "../ops/array/creation.ts";
 import { asTensor, toInput } from "../ops/input.ts";
-import { GradientTape, type UnconnectedGradients } from "./tape.ts";
+import { GradientTape, lostAt, type UnconnectedGradients } from "./tape.ts";
 
 /** Options of {@linkcode ForwardAccumulator.jvp}. */
 export interface JvpOptions {
@@ -92,7 +92,8 @@ showAs(ForwardAccumulator);
 /**
  * Calls `f` at the primals, one for each of its arguments, and returns what it returns and the products of its Jacobian with the
  * tangents, in the nest of the results; results that do not depend on the primals have tangents of zeros. Of a gradient function it
- * gives products of the Hessian with a vector. Follows JAX `jvp`. Throws `ValueError` for tangents of another number or shape, `TypeError` for another dtype.
+ * gives products of the Hessian with a vector. Follows JAX `jvp`. Throws `ValueError` for tangents of another number or shape, `TypeError` for another dtype,
+ * `LookupError` where results depend on the primals through an op without a gradient.
  *
  * @example
  * ```ts
@@ -222,6 +223,10 @@ function pushed(
     throw new TypeError(`Cannot push tangents through ${complex.dtype}: wanted real numbers`);
   }
   if (!isFloating(y.dtype)) return null;
+  const lost = lostAt(tape, y);
+  if (lost !== undefined) {
+    throw new LookupError(`Cannot push tangents through ${lost}: the op has no gradient`);
+  }
   return compose(() => {
     // The pulled gradients are linear in the seed. Rules that part it by its sign are so beside 0 alone.
     const seed = onesLike(y);

@@ -10,6 +10,7 @@ import type { Tensor } from "../core/tensor.ts";
 import type { TapeRecording } from "./tape_recording.ts";
 import { cutOf } from "./cuts.ts";
 import { type GradientFlow, gradientFlow } from "./flow.ts";
+import { isFlat } from "./flat_ops.ts";
 import { holdStep, makeStep, mayCapture, type Step, stepValue } from "./steps.ts";
 
 /** The result of a function, and the owner of the tensors that it made. */
@@ -77,6 +78,8 @@ export class StepRecorder implements Recorder {
   /** The dtypes that gradients flow through. */
   readonly flow: GradientFlow = gradientFlow.current;
   readonly #watched = new Set<number>();
+  /** Ops without a gradient through which values depend on followed ones, by the values' ids. */
+  readonly #lost = new Map<number, string>();
   /** Ids of values that depend on followed values only through steps that cut the gradient. */
   readonly #cut = new Set<number>();
   readonly #follow: FollowedVariables;
@@ -121,10 +124,12 @@ export class StepRecorder implements Recorder {
       }
     }
     if (!this.flow.passes(a)) {
+      if (follows || this.#lost.size > 0) this.#noteLost(a, follows);
       // Errors about a missing gradient name the cut.
       if (follows && cutOf(a) !== null) this.#noteCut(a);
       return;
     }
+    if (this.#lost.size > 0) this.#noteLost(a, false);
     if (!follows) {
       if (this.#cut.size > 0 && a.inputs.some((x) => this.#cut.has(stepValue(x).id))) {
         this.#noteCut(a);
@@ -134,6 +139,21 @@ export class StepRecorder implements Recorder {
     for (const o of a.outputs) if (this.#carries(o)) this.#watched.add(o.id);
     this.steps.push(makeStep(a, (t) => tapeMemory().hold(t)));
     this.#recorded?.(this.steps.length);
+  }
+
+  /** Follows what an op without a gradient makes of followed values, and what is computed from that. */
+  #noteLost(a: Application, follows: boolean): void {
+    const own = a.def.grad === null ? isFlat(a) ? null : a.def.name : undefined;
+    if (own === null) return;
+    const before = a.inputs.flatMap((x) => this.#lost.get(stepValue(x).id) ?? [])[0];
+    const name = follows ? own ?? before : before;
+    if (name === undefined) return;
+    for (const o of a.outputs) if (this.#carries(o)) this.#lost.set(o.id, name);
+  }
+
+  /** The op without a gradient through which a value depends on followed ones; undefined where there is none. */
+  lostAt(t: Tensor): string | undefined {
+    return this.#lost.get(t.id);
   }
 
   /** Takes another recorder's steps, as far as they depend on followed values. */

@@ -241,6 +241,8 @@ export const IMAGE_RULES: Readonly<Record<string, Rule>> = {
   FractionalAvgPool: fractional,
   FractionalMaxPoolGrad: folded([0, 1, 2]),
   FractionalAvgPoolGrad: foldedOfShape([1]),
+  _FractionalWinners: folded([0, 1]),
+  _FractionalMeans: folded([0]),
   Conv2D: convolved,
   Conv2DBackpropInput: imageGradient,
   Conv2DBackpropFilter: filterGradient,

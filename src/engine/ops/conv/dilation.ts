@@ -1,10 +1,10 @@
 /** Morphological dilation and its gradients. */
-import { apply1 } from "../../core/apply.ts";
+import { apply1, type OpInput } from "../../core/apply.ts";
 import { type Attrs, defineOp, type GradRule } from "../../core/op.ts";
 import type { PartialShape } from "../../core/shape.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import { LookupError, ValueError } from "../../core/errors.ts";
+import { LookupError, UnimplementedError, ValueError } from "../../core/errors.ts";
 import {
   checkRank,
   dilationGeometry,
@@ -21,7 +21,19 @@ import {
   toFilter,
   windowAttrs,
 } from "./conv_arguments.ts";
-import { shapeOfInput } from "../input.ts";
+import { cast } from "../array/cast.ts";
+import { fill, onesLike } from "../array/creation.ts";
+import { concat } from "../array/join.ts";
+import { range } from "../array/ranges.ts";
+import { slice } from "../array/slice.ts";
+import { expandDims, reshape, shape } from "../array/view.ts";
+import { asTensor, intVector, shapeOfInput } from "../input.ts";
+import { add, mul } from "../pointwise/arithmetic.ts";
+import { equal } from "../pointwise/compare.ts";
+import { where } from "../pointwise/select.ts";
+import { argMax } from "../reduce/arg_reduce.ts";
+import { sum } from "../reduce/reduce.ts";
+import { ExtractImagePatches } from "./patch_ops.ts";
 
 const ATTRS = ["T: real", "strides: list(int)", "rates: list(int)", "padding: string"];
 
@@ -39,13 +51,46 @@ function dilatedShape(x: Spec, filter: Spec, { strides, rates, padding }: Attrs)
   return [n, ...spatialOutputs([h, w], [fh, fw], spatial), c ?? depth];
 }
 
-/** The winning element changes abruptly; TensorFlow has no second derivative either. */
-const NO_GRADIENT: GradRule = {
-  saves: [],
-  vjp: () => {
-    throw new LookupError("No gradient defined for the gradients of Dilation2D");
+/** The origin of a result of a dilation: an element of the input, or a tap of the filter. */
+type Source = "element" | "tap";
+
+/** The value at the winner of each result: of `values` in the shape of the input, or of the filter. */
+function atWinners(
+  [x, filter, values]: readonly [OpInput, OpInput, OpInput],
+  { strides, rates, padding }: Attrs,
+  source: Source,
+): Tensor {
+  const [height, width, depth] = shapeOfInput(filter) ?? [];
+  if (height == null || width == null || depth == null) {
+    throw new UnimplementedError(
+      "Cannot differentiate the gradients of Dilation2D: wanted a filter of known shape",
+    );
+  }
+  const count = height * width, grid = { ksizes: [1, height, width, 1], strides, rates, padding };
+  const patches = (images: OpInput): Tensor => {
+    const y = apply1(ExtractImagePatches, [images], grid);
+    const places = slice(shape(y), [0], [3]);
+    return reshape(y, concat([places, intVector([count, depth])]));
+  };
+  const taps = (weights: OpInput): Tensor => reshape(weights as Tensor, [count, depth]);
+  const images = asTensor(x), outside = equal(patches(onesLike(images)), 0);
+  const sums = add(patches(images), taps(filter));
+  const winner = argMax(where(outside, fill([], -Infinity, images.dtype), sums), 3);
+  const tapsInOrder = reshape(range(0, count, 1, "int32"), [count, 1]);
+  const marks = cast(equal(expandDims(winner, 3), tapsInOrder), images.dtype);
+  return sum(mul(marks, source === "element" ? patches(values) : taps(values)), 3);
+}
+
+/** The gradients are linear in what they get from above; the winner changes abruptly, and TensorFlow has no second derivative by the others. */
+const gradientBy = (source: Source): GradRule => ({
+  saves: ["input", "filter"],
+  vjp: ({ input, filter }, [values], { attrs, needs }) => {
+    if (needs[0] || needs[1]) {
+      throw new LookupError("No gradient defined for the gradients of Dilation2D");
+    }
+    return [null, null, needs[2] ? atWinners([input, filter, values], attrs, source) : null];
   },
-};
+});
 
 const BackpropInput = defineOp({
   name: "Dilation2DBackpropInput",
@@ -53,7 +98,7 @@ const BackpropInput = defineOp({
   outputs: ["in_backprop: T"],
   attrs: ATTRS,
   infer: ([x]) => [x.shape],
-  grad: NO_GRADIENT,
+  grad: gradientBy("element"),
   meaning: { kind: "dilation", gives: "input gradient" },
   cpu: (ins, [dx], { attrs }) =>
     dilationGradCpu(dilationGeometry(ins[0].shape, ins[1].shape, attrs), ins, "element", dx),
@@ -65,7 +110,7 @@ const BackpropFilter = defineOp({
   outputs: ["filter_backprop: T"],
   attrs: ATTRS,
   infer: ([, filter]) => [filter.shape],
-  grad: NO_GRADIENT,
+  grad: gradientBy("tap"),
   meaning: { kind: "dilation", gives: "filter gradient" },
   cpu: (ins, [df], { attrs }) =>
     dilationGradCpu(dilationGeometry(ins[0].shape, ins[1].shape, attrs), ins, "tap", df),

@@ -20,6 +20,7 @@ import {
   fractionalMeanCpu,
   fractionalMeanGradCpu,
   type FractionalWindows,
+  fractionalWinnersCpu,
 } from "../../kernels/host/drawing/fractional_pool.ts";
 import { Philox } from "../../kernels/host/philox.ts";
 import { shapeFromHost } from "../array/fill_ops.ts";
@@ -30,6 +31,7 @@ import { nextSeed, seedsOf } from "../random/state.ts";
 
 const NUMBERS = "{float32, float64, int32, int64}";
 const PLACES = ["row_pooling_sequence: int64", "col_pooling_sequence: int64"];
+const DRAWN = ["row_pooling_sequence", "col_pooling_sequence"];
 const ATTRS = [
   "pooling_ratio: list(float)",
   "pseudo_random: bool = false",
@@ -119,7 +121,7 @@ function definePool(name: string, { pool, saves, slope }: Parts): OpDef {
     },
     stateful: true,
     grad: {
-      saves: [...saves, "row_pooling_sequence", "col_pooling_sequence"],
+      saves: [...saves, ...DRAWN],
       vjp: (saved, [dy], context) => [slope(saved, dy, context)],
     },
     cpu: ([x], [out, rows, columns], { attrs }) => {
@@ -136,26 +138,89 @@ function definePool(name: string, { pool, saves, slope }: Parts): OpDef {
   });
 }
 
-/** Windows are drawn, so that no op pools a tangent with them; TensorFlow has no second derivative either. */
-const noSecond = (name: string): GradRule => ({
-  saves: [],
-  vjp: () => {
-    throw new LookupError(`No gradient defined for the gradients of ${name}`);
-  },
-});
+/** The windows of a pooling that was drawn, of other images: `values` are pooled, or taken where `value` is greatest. */
+function defineDrawn(
+  name: string,
+  values: readonly string[],
+  kernel: (inputs: readonly NdArray[], out: NdArray, windows: FractionalWindows) => void,
+  grad: GradRule,
+): OpDef {
+  return defineOp({
+    name,
+    portable: { never: "TensorFlow has no pooling with windows that are given" },
+    inputs: [...values, ...PLACES],
+    outputs: ["output: T"],
+    attrs: ["overlapping: bool = false", `T: ${NUMBERS}`],
+    infer: ([x, ...more]) => {
+      checkRank(x.shape, 4, name, "value");
+      const [batch, , , depth] = x.shape ?? [null, null, null, null];
+      const [down, across] = more.slice(-2).map(({ shape }) => {
+        const count = shape?.[0] ?? null;
+        return count === null ? null : count - 1;
+      });
+      return [[batch, down, across, depth]];
+    },
+    grad,
+    cpu: (inputs, [out], { attrs }) => {
+      const images = inputs.slice(0, values.length);
+      kernel(images, out, windowsOf(inputs.slice(values.length), images[0].shape, attrs));
+    },
+  });
+}
 
-const FractionalMaxPoolGrad = defineOp({
+/** TensorFlow has no second derivative either, but by what comes from above, in which the gradients are linear. */
+function noSecond(name: string): void {
+  throw new LookupError(`No gradient defined for the gradients of ${name}`);
+}
+
+const FractionalWinners = defineDrawn(
+  "_FractionalWinners",
+  ["value: T", "values: T"],
+  fractionalWinnersCpu,
+  {
+    saves: ["value", ...DRAWN],
+    vjp: (saved, [dy], { attrs: { overlapping } }) => {
+      const inputs = [saved.value, dy, dy, ...drawn(saved)];
+      return [null, apply1(FractionalMaxPoolGrad, inputs, { overlapping }), null, null];
+    },
+  },
+);
+
+function slopeOfMeans(
+  saved: Readonly<Record<string, Tensor>>,
+  dy: Tensor,
+  { attrs: { overlapping }, shapeOf }: GradContext,
+): Tensor {
+  const dims = castInput(toIndexInput(shapeOf(0), "shape", "FractionalAvgPoolGrad"), "int64");
+  return apply1(FractionalAvgPoolGrad, [dims, dy, ...drawn(saved)], { overlapping });
+}
+
+const FractionalMeans = defineDrawn(
+  "_FractionalMeans",
+  ["value: T"],
+  ([x], out, windows) => fractionalMeanCpu(x, out, windows),
+  { saves: DRAWN, vjp: (saved, [dy], context) => [slopeOfMeans(saved, dy, context), null, null] },
+);
+
+const FractionalMaxPoolGrad: OpDef = defineOp({
   name: "FractionalMaxPoolGrad",
   inputs: ["orig_input: T", "orig_output: T", "out_backprop: T", ...PLACES],
   outputs: ["output: T"],
   attrs: ["overlapping: bool = false", `T: ${NUMBERS}`],
   infer: ([x]) => [x.shape],
-  grad: noSecond("FractionalMaxPool"),
+  grad: {
+    saves: ["orig_input", ...DRAWN],
+    vjp: (saved, [values], { attrs: { overlapping }, needs }) => {
+      if (needs[0] || needs[1]) noSecond("FractionalMaxPool");
+      const inputs = [saved.orig_input, values, ...drawn(saved)];
+      return [null, null, apply1(FractionalWinners, inputs, { overlapping }), null, null];
+    },
+  },
   cpu: ([x, , dy, ...places], [out], { attrs }) =>
     fractionalMaxGradCpu([x, dy], out, windowsOf(places, x.shape, attrs)),
 });
 
-const FractionalAvgPoolGrad = defineOp({
+const FractionalAvgPoolGrad: OpDef = defineOp({
   name: "FractionalAvgPoolGrad",
   inputs: ["orig_input_tensor_shape: int64", "out_backprop: T", ...PLACES],
   outputs: ["output: T"],
@@ -165,7 +230,13 @@ const FractionalAvgPoolGrad = defineOp({
     checkRank(dy.shape, 4, "FractionalAvgPoolGrad", "out_backprop");
     return [shapeFromHost(shape) ?? [null, null, null, null]];
   },
-  grad: noSecond("FractionalAvgPool"),
+  grad: {
+    saves: DRAWN,
+    vjp: (saved, [values], { attrs: { overlapping } }) => {
+      const means = apply1(FractionalMeans, [values, ...drawn(saved)], { overlapping });
+      return [null, means, null, null];
+    },
+  },
   cpu: ([, dy, ...places], [out], { attrs }) =>
     fractionalMeanGradCpu(dy, out, windowsOf(places, out.shape, attrs)),
 });
@@ -182,10 +253,7 @@ const FractionalMaxPool = definePool("FractionalMaxPool", {
 const FractionalAvgPool = definePool("FractionalAvgPool", {
   pool: fractionalMeanCpu,
   saves: [],
-  slope: (saved, dy, { attrs: { overlapping }, shapeOf }) => {
-    const dims = castInput(toIndexInput(shapeOf(0), "shape", "FractionalAvgPoolGrad"), "int64");
-    return apply1(FractionalAvgPoolGrad, [dims, dy, ...drawn(saved)], { overlapping });
-  },
+  slope: slopeOfMeans,
 });
 
 /** The ops of this file that files may have. */

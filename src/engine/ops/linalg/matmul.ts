@@ -193,7 +193,9 @@ export function matrices(a: TensorLike, b: TensorLike, fn: string): [OpInput, Op
  */
 export function dot(t1: TensorLike, t2: TensorLike): Tensor {
   return compose(() => {
-    const [x, y] = toMatchingInputs(t1, t2, "dot", ["t1", "t2"]);
+    const [x, y] = toMatchingInputs(t1, t2, "dot", ["t1", "t2"]).map((t) =>
+      t.dtype === "bool" ? castInput(t, "int32") : t
+    );
     const p = shapeOfInput(x), q = shapeOfInput(y);
     for (const s of [p, q]) {
       if (s === null || s.length < 1 || s.length > 2) {

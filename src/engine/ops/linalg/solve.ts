@@ -3,10 +3,12 @@
  * Eliminations run on the host, with sums in float64.
  */
 import { apply, apply1, type OpInput } from "../../core/apply.ts";
+import { type DType, DTYPES } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { defineOp } from "../../core/op.ts";
 import { mergeShapes, type PartialShape, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { complexDeterminantCpu, complexSolveCpu } from "../../kernels/host/linalg/complex_solve.ts";
 import { choleskyCpu, determinantCpu, solveCpu } from "../../kernels/host/linalg/solve.ts";
 import { cast } from "../array/cast.ts";
 import { gather } from "../array/gather.ts";
@@ -15,6 +17,7 @@ import { expandDims, rank, shape } from "../array/view.ts";
 import { asTensor, shapeOfInput, toFloatInput, toInput, toMatchingInputs } from "../input.ts";
 import { add, mul, neg, sub } from "../pointwise/arithmetic.ts";
 import { less } from "../pointwise/compare.ts";
+import { complex, conj, imag, real } from "../pointwise/complex.ts";
 import { logicalNot } from "../pointwise/logical.ts";
 import { where } from "../pointwise/select.ts";
 import { diagPart, setDiag } from "./diagonals.ts";
@@ -22,6 +25,17 @@ import { bandPart, flip, qr, triangularSolve } from "./linalg.ts";
 import { matMul } from "./matmul.ts";
 
 const FLOATS = "T: {float64, float32, float16}";
+const NUMBERS = "T: {float64, float32, float16, complex64, complex128}";
+
+const isComplex = ({ dtype }: { readonly dtype: DType }): boolean =>
+  DTYPES[dtype].kind === "complex";
+/** The conjugates of complex numbers. */
+const conjugate = (x: Tensor): Tensor => isComplex(x) ? conj(x) : x;
+
+/** The product of matrices, or of their adjoints. */
+function product(a: Tensor, b: Tensor, adjointA: boolean, adjointB: boolean): Tensor {
+  return matMul(adjointA ? conjugate(a) : a, adjointB ? conjugate(b) : b, adjointA, adjointB);
+}
 
 /** Returns the shape of a batch of square matrices. */
 function square(shape: PartialShape, op: string): PartialShape {
@@ -39,16 +53,17 @@ const MatrixInverse = defineOp({
   name: "MatrixInverse",
   inputs: ["input: T"],
   outputs: ["output: T"],
-  attrs: ["adjoint: bool = false", FLOATS],
+  attrs: ["adjoint: bool = false", NUMBERS],
   infer: ([x]) => [square(x.shape, "MatrixInverse")],
   grad: {
     saves: ["output"],
     vjp: ({ output }, [dy], { attrs: { adjoint } }) => [
-      neg(matMul(output, matMul(dy, output, adjoint, !adjoint), !adjoint)),
+      neg(product(output, product(dy, output, adjoint, !adjoint), !adjoint, false)),
     ],
   },
   meaning: { kind: "elimination", gives: "inverse" },
-  cpu: ([x], [out], { attrs }) => solveCpu(x, null, out, attrs.adjoint),
+  cpu: ([x], [out], { attrs }) =>
+    (isComplex(x) ? complexSolveCpu : solveCpu)(x, null, out, attrs.adjoint),
 });
 
 /** Multiplies each matrix by a number. */
@@ -60,31 +75,35 @@ const MatrixDeterminant = defineOp({
   name: "MatrixDeterminant",
   inputs: ["input: T"],
   outputs: ["output: T"],
-  attrs: [FLOATS],
+  attrs: [NUMBERS],
   infer: ([x]) => [square(x.shape, "MatrixDeterminant")?.slice(0, -2) ?? null],
   grad: {
     saves: ["input", "output"],
-    vjp: ({ input, output }, [dy]) => [scaled(inv(input, true), mul(dy, output))],
+    vjp: ({ input, output }, [dy]) => [scaled(inv(input, true), mul(dy, conjugate(output)))],
   },
   meaning: { kind: "elimination", gives: "determinant" },
-  cpu: ([x], [out]) => determinantCpu(x, out, null),
+  cpu: ([x], [out]) => (isComplex(x) ? complexDeterminantCpu : determinantCpu)(x, out, null),
 });
 
 const LogMatrixDeterminant = defineOp({
   name: "LogMatrixDeterminant",
   inputs: ["input: T"],
   outputs: ["sign: T", "log_abs_determinant: T"],
-  attrs: [FLOATS],
+  attrs: [NUMBERS],
   infer: ([x]) => {
     const batch = square(x.shape, "LogMatrixDeterminant")?.slice(0, -2) ?? null;
     return [batch, batch];
   },
   grad: {
-    saves: ["input"],
-    vjp: ({ input }, [, dlog]) => [scaled(inv(input, true), dlog)],
+    saves: ["input", "sign"],
+    vjp: ({ input, sign }, [dsign, dlog]) => {
+      // Signs of complex determinants turn, of which TensorFlow's gradient knows nothing; the logarithms are real.
+      const by = isComplex(dlog) ? complex(real(dlog), neg(imag(mul(conj(dsign), sign)))) : dlog;
+      return [scaled(inv(input, true), by)];
+    },
   },
   meaning: { kind: "elimination", gives: "log determinant" },
-  cpu: ([x], [sign, log]) => determinantCpu(x, sign, log),
+  cpu: ([x], [sign, log]) => (isComplex(x) ? complexDeterminantCpu : determinantCpu)(x, sign, log),
 });
 
 /** The gradient of matrices from that of their factors: I. Murray, "Differentiation of the Cholesky decomposition" (2016), equation 10. */
@@ -130,7 +149,7 @@ const MatrixSolve = defineOp({
   name: "MatrixSolve",
   inputs: ["matrix: T", "rhs: T"],
   outputs: ["output: T"],
-  attrs: ["adjoint: bool = false", FLOATS],
+  attrs: ["adjoint: bool = false", NUMBERS],
   infer: ([a, b]) => {
     if (a.shape === null || b.shape === null) return [b.shape];
     const { batch, rows, columns, results } = systems("a system", a.shape, b.shape);
@@ -141,13 +160,14 @@ const MatrixSolve = defineOp({
     vjp: ({ matrix, output }, [dy], { attrs, needs }) => {
       const { adjoint } = attrs;
       const db = apply1(MatrixSolve, [matrix, dy], { adjoint: !adjoint });
-      const product = () =>
-        adjoint ? matMul(output, db, false, true) : matMul(db, output, false, true);
-      return [needs[0] ? neg(product()) : null, db];
+      const outer = () =>
+        adjoint ? product(output, db, false, true) : product(db, output, false, true);
+      return [needs[0] ? neg(outer()) : null, db];
     },
   },
   meaning: { kind: "elimination", gives: "solution" },
-  cpu: ([a, b], [out], { attrs }) => solveCpu(a, b, out, attrs.adjoint),
+  cpu: ([a, b], [out], { attrs }) =>
+    (isComplex(a) ? complexSolveCpu : solveCpu)(a, b, out, attrs.adjoint),
 });
 
 /** Solves least squares by the normal equations, as TensorFlow's fast path does. */

@@ -51,6 +51,10 @@ function placed(state: VariableState, [indices, rows]: readonly OpInput[]): OpIn
       }, wanted ${dtype}${shapeText(wanted)}`,
     );
   }
+  if (indices.shape.length === 0) {
+    const one = have.length === 0 && wanted.length > 0 ? broadcastTo(rows, wanted) : rows;
+    return placed(state, [expandDims(indices, 0), expandDims(one, 0)]);
+  }
   const isNarrow = indices.dtype === "int32" || state.value.storage.device.type === "CPU";
   return [
     isNarrow ? indices : cast(indices, "int32"),

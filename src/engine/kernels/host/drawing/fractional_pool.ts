@@ -105,6 +105,19 @@ export function fractionalMaxCpu(input: NdArray, out: NdArray, windows: Fraction
   });
 }
 
+/** Takes from other images what stands where the first of the greatest elements of each window does. */
+export function fractionalWinnersCpu(
+  [input, values]: readonly NdArray[],
+  out: NdArray,
+  windows: FractionalWindows,
+): void {
+  const x = dataOf(plain(input)), given = dataOf(plain(values));
+  withPlain(out, (made) => {
+    const y = dataOf(made);
+    eachWindow(input.shape, windows, (to, from) => y[to] = given[greatest(x, from)]);
+  });
+}
+
 /** Sends each gradient to the first of the greatest elements of its window. */
 export function fractionalMaxGradCpu(
   [input, dy]: readonly NdArray[],
