@@ -180,7 +180,7 @@ function normMatMul(d: Draw): RandomProblem {
 /** A product of float32 and float16. */
 function halfMatMul(d: Draw): RandomProblem {
   const { inputs: [a, b], attrs } = floating("BatchMatMulV2", d), { shape, data } = b;
-  return { inputs: [a, filled("float16", shape, (i) => +data[i])], attrs, absolute: 1e-4 };
+  return { inputs: [a, filled("float16", shape, (i) => Number(data[i]))], attrs, absolute: 1e-4 };
 }
 
 /** A problem of `op` in floats, with what its result's shape is. */
