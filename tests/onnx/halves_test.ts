@@ -180,3 +180,35 @@ testOnDevices("an exported BERT of float16 agrees with onnxruntime to 2e-3 of sc
   }
   m.dispose();
 });
+
+Deno.test("constants of float16 are float32 where they are multiplied alone, and those of files are not copied", async () => {
+  await tf.setBackend("cpu");
+  const n = 256, rows = 8, path = await Deno.makeTempFile({ suffix: ".onnx" });
+  const weights = {
+    half: new Float16Array(n * n).fill(2 ** -8),
+    wide: new Float32Array(n * n).fill(1),
+  };
+  const nodes = [
+    node("MatMul", ["x", "half"], ["p"]),
+    node("Cast", ["p"], ["f"], { to: 1n }),
+    node("MatMul", ["f", "wide"], ["y"]),
+  ];
+  const initialisers = Object.entries(weights).map(([name, w]) => tensor(name, [n, n], w));
+  const inputs = [value("x", "float16", ["n", n])], outputs = [value("y", "float32", ["n", n])];
+  await Deno.writeFile(path, model({ nodes, inputs, outputs, initialisers }));
+  const m = await loadOnnx(path, { trainable: false });
+  const constants = (rows: number) => {
+    const f = tf.function((x: tf.Tensor) => m.call({ x }).y!), x = tf.ones([rows, n], "float16");
+    assertEquals([...new Set(f(x).dataSync() as Float32Array)], [n]);
+    return f.getConcreteFunction(tf.TensorSpec([rows, n], "float16")).graph.operations
+      .map((op) => op.type === "Const" ? op.attrs.value as tf.NdArray : null)
+      .filter((a) => a !== null && a.size === n * n) as tf.NdArray[];
+  };
+  const [half, wide] = constants(rows), [, again] = constants(rows + 1);
+  assertEquals([half.dtype, wide.dtype], ["float32", "float32"]);
+  // Its elements were written to the device, and are not held here.
+  assertEquals(typeof Object.getOwnPropertyDescriptor(half, "data")!.get, "function");
+  assert(wide === again);
+  m.dispose();
+  await Deno.remove(path);
+});

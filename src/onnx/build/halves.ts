@@ -2,7 +2,7 @@
  * Tensors of float16 between nodes, held in float32: kernels compute in float32 anyway, and values round once, where they are
  * stored as float16 or leave the graph, instead of after each node.
  */
-import { NdArray } from "../../engine/core/nd_array.ts";
+import { laterArray, NdArray } from "../../engine/core/nd_array.ts";
 import { sizeOf } from "../../engine/core/shape.ts";
 import type { GraphNode } from "../file/graph.ts";
 import { type NodeSurroundings, tensorOf } from "./node_call.ts";
@@ -69,6 +69,10 @@ function widened(value: Value, around: NodeSurroundings): Value {
       ? Value.known(
         new NdArray("float32", known.shape, Float32Array.from(known.data as Float16Array)),
       )
+      : known !== null && around.inFloat32 === "mostly"
+      // Computed where it is uploaded to: memory of ours never holds it.
+      ? Value.known(laterArray("float32", known.shape, (to) =>
+        (to as Float32Array).set(known.data as Float16Array)))
       : Value.of(
         tensor?.dtype === "float32" ? tensor : tensorOf(value, around.tensors, "float32"),
       );

@@ -153,9 +153,10 @@ export class Value {
 /** Maximum number of integers that are followed one by one. */
 const MOST_ENTRIES = 64;
 
-function entriesOf({ dtype, shape, size, data }: NdArray): Entries | null {
+function entriesOf(array: NdArray): Entries | null {
+  const { dtype, shape, size } = array;
   if (dtype !== "int64" && dtype !== "int32" || shape.length > 1 || size > MOST_ENTRIES) {
     return null;
   }
-  return Array.from(data as ArrayLike<number | bigint>, Number);
+  return Array.from(array.data as ArrayLike<number | bigint>, Number);
 }

@@ -78,9 +78,17 @@ export class TensorData {
     const later = this.#later;
     if (later === null) return;
     this.#later = null;
-    const bytes = await readAll(later);
+    let own: ArrayBufferLike | null = null;
+    const bytes = await readAll(later, (length) => {
+      const room = new Uint8Array(length);
+      own = room.buffer;
+      return room;
+    });
     if (Object.hasOwn(PACKED, this.type)) this.#packed = bytes;
-    else this.#array = arrayOfBytes(bytes, this.dtype, this.shape);
+    else {
+      const array = arrayOfBytes(bytes, this.dtype, this.shape);
+      this.#array = bytes.buffer === own ? sealArray(array) : array;
+    }
   }
 
   /** Gives the elements to `use`, which keeps none. Those that are not held are read, once. */
