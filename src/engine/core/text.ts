@@ -8,8 +8,18 @@ export function encodeString(value: string | Uint8Array): Uint8Array {
   return typeof value === "string" ? encoder.encode(value) : value;
 }
 
+/** Bytes of the longest string that is put together from its characters. */
+const FEW = 16;
+
 export function decodeString(value: Uint8Array): string {
-  return decoder.decode(value);
+  const { length } = value;
+  if (length > FEW) return decoder.decode(value);
+  let text = "";
+  for (let i = 0; i < length; i++) {
+    if (value[i] > 127) return decoder.decode(value);
+    text += String.fromCharCode(value[i]);
+  }
+  return text;
 }
 
 /**

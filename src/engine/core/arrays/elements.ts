@@ -11,7 +11,8 @@ import {
 import { TypeError } from "../throwing/builtin_errors.ts";
 import { ValueError } from "../errors.ts";
 import type { ElementValue } from "../nd_array.ts";
-import { describe, encodeString } from "../text.ts";
+import { describe } from "../text.ts";
+import { bytesOfText } from "./short_bytes.ts";
 
 /** Returns one element as a JavaScript value. */
 export function elementAt(
@@ -81,7 +82,7 @@ export function elementWriter(dtype: DType, rule: NumberRule): (leaf: unknown) =
   if (kind === "handle") return (leaf) => leaf;
   if (kind === "string") {
     return (leaf) =>
-      typeof leaf === "string" || leaf instanceof Uint8Array ? encodeString(leaf) : fail(leaf);
+      typeof leaf === "string" ? bytesOfText(leaf) : leaf instanceof Uint8Array ? leaf : fail(leaf);
   }
   if (kind === "bool") {
     // NaN is not zero.

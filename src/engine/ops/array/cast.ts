@@ -1,7 +1,8 @@
 /** Cast: converts between dtypes. */
 import { apply1 } from "../../core/apply.ts";
-import { asDType, type DType } from "../../core/dtype.ts";
+import { asDType, type DType, isBigInt } from "../../core/dtype.ts";
 import { castArray } from "../../core/convert.ts";
+import type { NdArray } from "../../core/nd_array.ts";
 import { defineOp, lookupOp } from "../../core/op.ts";
 import { argument, castTo } from "../../core/scalar/expr.ts";
 import type { Like, Operand } from "../../core/composite.ts";
@@ -20,9 +21,19 @@ const Cast = defineOp({
   cpu: ([x], [y]) => {
     // Strings and handles have no cast: castArray reports that.
     if (x.dtype === "string" || y.dtype === "string") castArray(x, y.dtype);
+    if (keepHalves(x, y)) return;
     pointwiseCpu([castTo(argument(0), y.dtype)], [x], [y]);
   },
 });
+
+/** Casts integers of 64 bits to those of 32 by their lower halves; false for other dtypes. */
+function keepHalves({ dtype, data: from }: NdArray, { dtype: to, data }: NdArray): boolean {
+  if (!isBigInt(dtype) || to !== "int32" && to !== "uint32") return false;
+  const { buffer, byteOffset, length } = from as BigInt64Array, out = data as Int32Array;
+  const halves = new Int32Array(buffer, byteOffset, 2 * length);
+  for (let i = 0; i < length; i++) out[i] = halves[2 * i];
+  return true;
+}
 
 /**
  * Converts to another dtype. Floats become integers by truncation, with the nearest bound for values out of range and 0

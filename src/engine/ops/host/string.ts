@@ -7,8 +7,9 @@ import { type Attrs, defineOp } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { wholeArray } from "../../kernels/host/numbers.ts";
-import { replaceRegex } from "../../kernels/host/text/regex.ts";
-import { fingerprint64 } from "../../kernels/host/text/string_hash.ts";
+import { regexReplacer } from "../../kernels/host/text/regex.ts";
+import { farmHash } from "../../kernels/host/text/string_hash.ts";
+import { intoBuckets } from "./buckets.ts";
 import { hostInts } from "../array/view.ts";
 import { indexInput } from "../array/gather.ts";
 import { narrowed, toInput, wantArgument } from "../input.ts";
@@ -144,7 +145,8 @@ const StaticRegexReplace = defineOp({
   cpu: ([x], [out], { attrs }) => {
     const { pattern, rewrite, replace_global: all } = attrs;
     const to = out.data as Uint8Array[];
-    bytesOf(x).forEach((s, i) => to[i] = replaceRegex(s, { pattern, rewrite, all }));
+    const replace = regexReplacer({ pattern, rewrite, all });
+    bytesOf(x).forEach((s, i) => to[i] = replace(s));
   },
 });
 
@@ -156,10 +158,7 @@ const StringToHashBucketFast = defineOp({
   attrs: ["num_buckets: int >= 1"],
   infer: ([x]) => [x.shape],
   grad: null,
-  cpu: ([x], [out], { attrs }) => {
-    const to = out.data as BigInt64Array, buckets = BigInt(attrs.num_buckets);
-    bytesOf(x).forEach((s, i) => to[i] = fingerprint64(s) % buckets);
-  },
+  cpu: ([x], [out], { attrs }) => intoBuckets(farmHash, x, attrs.num_buckets, out),
 });
 
 /** The result of {@linkcode stringSplit}: a sparse matrix of words. */

@@ -1,9 +1,10 @@
 /** Ops that convert bytes to other bytes, hashes and tensors. On the host. */
 import type { DType } from "../../core/dtype.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
-import { hash64, sipHash } from "../../kernels/host/text/string_hash.ts";
+import { murmurHash, sipHashBy } from "../../kernels/host/text/keyed_hash.ts";
 import { readTensor, writeTensor } from "../../kernels/host/text/tensor_message.ts";
 import { refuse, textsOf } from "../host/arrays.ts";
+import { intoBuckets } from "../host/buckets.ts";
 import { defineStringMap } from "./define_string_map.ts";
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -51,20 +52,30 @@ export const DecodeBase64: OpDef = defineStringMap("DecodeBase64", {}, () => dec
 
 const BUCKETS = "num_buckets: int >= 1";
 
-export const StringToHashBucket: OpDef = defineStringMap(
-  "StringToHashBucket",
-  { inputs: ["string_tensor: string"], output: "int64", attrs: [BUCKETS] },
-  ({ num_buckets }) => (s) => hash64(s) % BigInt(num_buckets),
-);
-export const StringToHashBucketStrong: OpDef = defineStringMap(
-  "StringToHashBucketStrong",
-  { output: "int64", attrs: [BUCKETS, "key: list(int64)"] },
-  ({ num_buckets, key }) => {
+export const StringToHashBucket: OpDef = defineOp({
+  name: "StringToHashBucket",
+  each: true,
+  inputs: ["string_tensor: string"],
+  outputs: ["output: int64"],
+  attrs: [BUCKETS],
+  infer: ([x]) => [x.shape],
+  grad: null,
+  cpu: ([x], [out], { attrs }) => intoBuckets(murmurHash, x, attrs.num_buckets, out),
+});
+export const StringToHashBucketStrong: OpDef = defineOp({
+  name: "StringToHashBucketStrong",
+  each: true,
+  inputs: ["input: string"],
+  outputs: ["output: int64"],
+  attrs: [BUCKETS, "key: list(int64)"],
+  infer: ([x]) => [x.shape],
+  grad: null,
+  cpu: ([x], [out], { attrs: { num_buckets, key } }) => {
     if (key.length !== 2) refuse(`Key must have 2 elements, received ${key.length}`);
     const [k0, k1] = key.map((k: number | bigint) => BigInt.asUintN(64, BigInt(k)));
-    return (s) => sipHash(s, [k0, k1]) % BigInt(num_buckets);
+    intoBuckets(sipHashBy([k0, k1]), x, num_buckets, out);
   },
-);
+});
 
 export const SerializeTensor: OpDef = defineOp({
   name: "SerializeTensor",

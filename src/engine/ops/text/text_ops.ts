@@ -1,5 +1,6 @@
 /** String ops: joining, matching, cases, numbers in text. On the host. */
-import { decodeString, encodeString, joinBytes } from "../../core/text.ts";
+import { decodeString, encodeString } from "../../core/text.ts";
+import { bytesOfText, roomForBytes } from "../../core/arrays/short_bytes.ts";
 import { type DType, DTYPES } from "../../core/dtype.ts";
 import { type Attrs, defineOp, type OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
@@ -11,10 +12,25 @@ import {
   realText,
   wholeText,
 } from "../../kernels/host/text/number_text.ts";
-import { regexOf, replaceRegex } from "../../kernels/host/text/regex.ts";
+import { regexOf, regexReplacer } from "../../kernels/host/text/regex.ts";
 import { refuse, textsOf, wholeArray } from "../host/arrays.ts";
 import { defineStringMap } from "./define_string_map.ts";
 import { ValueError } from "../../core/errors.ts";
+
+/** Returns bytes with the letters between two in the other case; where there is none, the bytes themselves. */
+function withTurned(bytes: Uint8Array, first: number, last: number): Uint8Array {
+  const { length } = bytes;
+  let i = 0;
+  while (i < length && !(bytes[i] >= first && bytes[i] <= last)) i++;
+  if (i === length) return bytes;
+  const out = roomForBytes(length);
+  for (let k = 0; k < i; k++) out[k] = bytes[k];
+  for (; i < length; i++) {
+    const b = bytes[i];
+    out[i] = b >= first && b <= last ? b ^ 32 : b;
+  }
+  return out;
+}
 
 const withCase = { attrs: ['encoding: string = ""'] };
 
@@ -23,16 +39,16 @@ export const StringLower: OpDef = defineStringMap(
   withCase,
   ({ encoding }) =>
     encoding === "utf-8"
-      ? (s) => encodeString(decodeString(s).toLowerCase())
-      : (s) => s.map((b) => (b >= 65 && b <= 90 ? b + 32 : b)),
+      ? (s) => bytesOfText(decodeString(s).toLowerCase())
+      : (s) => withTurned(s, 65, 90),
 );
 export const StringUpper: OpDef = defineStringMap(
   "StringUpper",
   withCase,
   ({ encoding }) =>
     encoding === "utf-8"
-      ? (s) => encodeString(decodeString(s).toUpperCase())
-      : (s) => s.map((b) => (b >= 97 && b <= 122 ? b - 32 : b)),
+      ? (s) => bytesOfText(decodeString(s).toUpperCase())
+      : (s) => withTurned(s, 97, 122),
 );
 
 const isSpace = (b: number): boolean => b === 32 || b >= 9 && b <= 13;
@@ -41,7 +57,7 @@ export const StringStrip: OpDef = defineStringMap("StringStrip", {}, () => (text
   let from = 0, to = text.length;
   while (from < to && isSpace(text[from])) from++;
   while (to > from && isSpace(text[to - 1])) to--;
-  return text.subarray(from, to);
+  return to - from === text.length ? text : text.subarray(from, to);
 });
 
 export const StaticRegexFullMatch: OpDef = defineStringMap(
@@ -92,7 +108,7 @@ export const RegexReplace: OpDef = defineStringMap(
   },
   ({ replace_global: all }, texts) => {
     const [pattern, rewrite] = texts.map((x) => decodeString(textsOf(x)[0]));
-    return (s) => replaceRegex(s, { pattern, rewrite, all });
+    return regexReplacer({ pattern, rewrite, all });
   },
 );
 
@@ -109,8 +125,23 @@ export const StringJoin: OpDef = defineOp({
   grad: null,
   cpu: (xs, [out], { attrs }) => {
     const to = out.data as Uint8Array[], separator = encodeString(attrs.separator);
+    const lists = xs.map(textsOf), steps = xs.map((x) => x.rank === 0 ? 0 : 1);
     for (let i = 0; i < to.length; i++) {
-      to[i] = joinBytes(xs.map((x) => textsOf(x)[x.rank === 0 ? 0 : i]), separator);
+      let length = separator.length * Math.max(0, lists.length - 1);
+      for (let k = 0; k < lists.length; k++) length += lists[k][i * steps[k]].length;
+      const joined = roomForBytes(length);
+      let at = 0;
+      const write = (bytes: Uint8Array): void => {
+        // Few bytes are sooner written than a call is made for them.
+        if (bytes.length > 32) joined.set(bytes, at);
+        else for (let j = 0; j < bytes.length; j++) joined[at + j] = bytes[j];
+        at += bytes.length;
+      };
+      for (let k = 0; k < lists.length; k++) {
+        if (k > 0) write(separator);
+        write(lists[k][i * steps[k]]);
+      }
+      to[i] = joined;
     }
   },
 });
@@ -169,36 +200,36 @@ export const AsString: OpDef = defineOp({
   },
 });
 
-/** Splits bytes at runs of ASCII's white space. */
-function splitWords(text: Uint8Array, most: number): Uint8Array[] {
-  const parts: Uint8Array[] = [], end = text.length;
-  let at = 0;
-  const pass = (space: boolean): void => {
-    while (at < end && isSpace(text[at]) === space) at++;
-  };
-  pass(true);
-  while (at < end && parts.length < most) {
+/** Adds the parts of bytes between runs of ASCII's white space. */
+function splitWords(text: Uint8Array, most: number, parts: Uint8Array[]): void {
+  const end = text.length;
+  let at = 0, count = 0;
+  while (at < end && isSpace(text[at])) at++;
+  for (; at < end && count < most; count++) {
     const from = at;
-    pass(false);
+    while (at < end && !isSpace(text[at])) at++;
     parts.push(text.subarray(from, at));
-    pass(true);
+    while (at < end && isSpace(text[at])) at++;
   }
   // The rest after the last split is a part, even if empty.
-  return parts.length === most ? [...parts, text.subarray(at)] : parts;
+  if (count === most) parts.push(text.subarray(at));
 }
 
-/** Splits bytes at a separator. */
-function splitAt(text: Uint8Array, separator: Uint8Array, most: number): Uint8Array[] {
-  const parts: Uint8Array[] = [];
-  let from = 0;
-  for (let i = 0; i + separator.length <= text.length && parts.length < most;) {
-    if (!separator.every((byte, k) => text[i + k] === byte)) i++;
+/** Adds the parts of bytes between separators. */
+function splitAt(text: Uint8Array, separator: Uint8Array, most: number, parts: Uint8Array[]): void {
+  const { length } = separator;
+  let from = 0, count = 0;
+  for (let i = 0; i + length <= text.length && count < most;) {
+    let k = 0;
+    while (k < length && text[i + k] === separator[k]) k++;
+    if (k < length) i++;
     else {
       parts.push(text.subarray(from, i));
-      from = i += separator.length;
+      count++;
+      from = i += length;
     }
   }
-  return [...parts, text.subarray(from)];
+  parts.push(text.subarray(from));
 }
 
 export const StringSplitV2: OpDef = defineOp({
@@ -216,16 +247,27 @@ export const StringSplitV2: OpDef = defineOp({
   },
   grad: null,
   cpu: ([x, sep], _, { attrs }) => {
-    const [separator] = textsOf(sep);
+    const [separator] = textsOf(sep), rows = textsOf(x);
     const most = attrs.maxsplit > 0 ? attrs.maxsplit : Infinity;
-    const rows = textsOf(x).map((s) =>
-      separator.length === 0 ? splitWords(s, most) : splitAt(s, separator, most)
-    );
-    const at = rows.flatMap((parts, r) => parts.flatMap((_, k) => [r, k]));
-    const values = rows.flat();
-    const longest = rows.reduce((n, parts) => Math.max(n, parts.length), 0);
+    const values: Uint8Array[] = [], ends = new Int32Array(rows.length);
+    let longest = 0;
+    for (let r = 0; r < rows.length; r++) {
+      const before = values.length;
+      if (separator.length === 0) splitWords(rows[r], most, values);
+      else splitAt(rows[r], separator, most, values);
+      ends[r] = values.length;
+      longest = Math.max(longest, values.length - before);
+    }
+    // Row and column of each part, whose upper halves are 0.
+    const at = new BigInt64Array(2 * values.length), halves = new Int32Array(at.buffer);
+    for (let r = 0, i = 0; r < rows.length; r++) {
+      for (let k = 0; i < ends[r]; i++, k++) {
+        halves[4 * i] = r;
+        halves[4 * i + 2] = k;
+      }
+    }
     return [
-      wholeArray("int64", at, [values.length, 2]),
+      new NdArray("int64", [values.length, 2], at),
       new NdArray("string", [values.length], values),
       wholeArray("int64", [rows.length, longest]),
     ];

@@ -26,7 +26,10 @@ export const Substr: OpDef = defineOp({
       return (i: number) => offset(i, out.shape, strides);
     });
     for (let i = 0; i < to.length; i++) {
-      const text = textsOf(x)[row(i)], begins = starts(text, attrs.unit), count = begins.length - 1;
+      const text = textsOf(x)[row(i)];
+      // Each byte begins where it stands.
+      const begins = attrs.unit === "BYTE" ? null : starts(text, attrs.unit);
+      const count = begins === null ? text.length : begins.length - 1;
       const at = Number((pos.data as Int32Array)[place(i)]);
       const many = Number((len.data as Int32Array)[length(i)]);
       const from = at < 0 ? count + at : at;
@@ -34,7 +37,7 @@ export const Substr: OpDef = defineOp({
         refuse(`pos ${at} out of range for string of ${count} characters at index ${i}`);
       }
       const end = Math.min(count, from + Math.max(0, many));
-      to[i] = text.subarray(begins[from], begins[end]);
+      to[i] = begins === null ? text.subarray(from, end) : text.subarray(begins[from], begins[end]);
     }
   },
 });
