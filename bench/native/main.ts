@@ -13,6 +13,7 @@ import type { Case, Row } from "../row.ts";
 import { SIGNAL_ROWS } from "../rows/signal.ts";
 import { SOLVER_ROWS } from "../rows/solvers.ts";
 import { limitThreads } from "../threads.ts";
+import { ARCHIVE_ROWS } from "./archives.ts";
 import { NATIVE_ROWS } from "./rows.ts";
 
 /** Tables: what they say of themselves, and their rows. */
@@ -32,6 +33,12 @@ const TABLES: readonly {
       "Both are compiled (`tf.function`), but for texts, decompositions and fft3d; attention is JAX's, compiled by `jit`, and optimizers are Keras's. What they give is not compared here, but in tests. " +
       "Weft decomposes in float64 and TensorFlow in float32.",
     rows: NATIVE_ROWS,
+  },
+  {
+    title: "Archives of Keras beside Keras, CPU",
+    about:
+      "The archive is `tests/tfjs_core/keras/fixtures/cnn.keras`, in tfjs-layers over Weft, and in Keras, by `load_model`, a compiled call and `train_on_batch`.",
+    rows: ARCHIVE_ROWS,
   },
 ];
 /** Turns of each row, and milliseconds of a round. */

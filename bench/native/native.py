@@ -165,10 +165,30 @@ def lookup():
     return tf.lookup.StaticVocabularyTable(values, 1).lookup, tf.constant(words(10_000))
 
 
+ARCHIVE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tests/tfjs_core/keras/fixtures/cnn.keras")
+
+
+def archive(use):
+    def case():
+        import keras
+
+        model = keras.models.load_model(ARCHIVE)
+        x, y = [real(32, *shape[1:]) for shape in (model.input_shape, model.output_shape)]
+        if use == "predict":
+            return tf.function(lambda x: model(x, training=False)), x
+        if use == "load":
+            return keras.models.load_model, ARCHIVE
+        model.compile(keras.optimizers.SGD(1e-4), "mse")
+        return model.train_on_batch, x, y
+
+    return case
+
+
 def even(x):
     return x + tf.linalg.matrix_transpose(x)
 
 
+ROWS |= {f"keras_{use}": archive(use) for use in ("load", "predict", "train")}
 ROWS |= {
     "vmap_gradients": of_network(lambda net: lambda x: tf.vectorized_map(of_row(net), x)),
     "loop_gradients": of_network(lambda net: lambda x: tf.map_fn(of_row(net), x)),
