@@ -1,7 +1,7 @@
 /** createHandler: models behind a web-standard `fetch` handler. */
 import { ValueError } from "../engine/core/errors.ts";
 import { argumentsCheck, wantObject } from "../engine/core/arguments.ts";
-import { after } from "../engine/runtime/run/timers.ts";
+import { after, askedFromElsewhere } from "../engine/runtime/run/timers.ts";
 import { type Answer, answerOf, JSON_FIELDS, jsonAnswer, responseOf } from "./answer.ts";
 import type { AskedRequest } from "./asked_request.ts";
 import type { BatchingOptions } from "./batcher.ts";
@@ -194,6 +194,8 @@ class ModelServer {
 
   async answer(request: AskedRequest): Promise<Answer> {
     const started = performance.now();
+    // One at a time asks nobody to hurry.
+    if (this.#active > 0) askedFromElsewhere();
     const isDraining = this.#drained !== null;
     let model: string | undefined;
     this.#active++;

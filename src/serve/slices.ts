@@ -1,5 +1,5 @@
 /** Long work on the host thread in slices, between which other requests are answered. */
-import { nextSlice } from "../engine/runtime/run/timers.ts";
+import { nextSlice, sliceAt } from "../engine/runtime/run/timers.ts";
 
 /** Milliseconds of a slice: a small request takes several turns of the event loop, and health is to be answered within 100. */
 const SLICE_MS = 5;
@@ -24,7 +24,8 @@ export class Slices {
 
   /** Gives the event loop a turn where the slice is over. Throws the reason of `signal` where that has aborted. */
   turn(): Promise<void> | void {
-    if (performance.now() - this.#since >= SLICE_MS) return this.#rest();
+    const now = performance.now();
+    if (now - this.#since >= sliceAt(now, SLICE_MS)) return this.#rest();
   }
 
   async #rest(): Promise<void> {

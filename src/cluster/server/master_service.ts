@@ -6,6 +6,7 @@ import {
   UnimplementedError,
 } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
+import { askedFromElsewhere } from "../../engine/runtime/run/timers.ts";
 import { graphDefOf } from "../../tensorflow/files/from_message.ts";
 import type { ConfigProto, DeviceAttributes } from "../../tensorflow/proto/cluster_pb.ts";
 import { GraphDefSchema } from "../../tensorflow/proto/graph_pb.ts";
@@ -25,6 +26,8 @@ export class Master {
   /** Answers calls of `tensorflow.MasterService`. */
   readonly handler: Handler;
   readonly #sessions = new Map<string, MasterSession>();
+  /** Steps that run now. */
+  #steps = 0;
   #callables = 0n;
 
   constructor(host: TaskHost) {
@@ -104,6 +107,7 @@ export class Master {
     if (request.partialRunHandle !== "") {
       throw new UnimplementedError("Cannot run a part of a step: partial runs are not supported");
     }
+    if (this.#steps++ > 0) askedFromElsewhere();
     try {
       const feeds = feed.map((f) => f.name);
       const given = feed.map(({ name, tensor }) => fedTensor(name, tensor));
@@ -114,6 +118,8 @@ export class Master {
       if (!request.storeErrorsInResponseBody) throw error;
       const { code, message } = statusOf(error);
       return [...numberField(3, code), ...field(4, [new TextEncoder().encode(message)])];
+    } finally {
+      this.#steps--;
     }
   }
 }

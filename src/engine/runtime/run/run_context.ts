@@ -4,7 +4,7 @@ import { counter } from "../../core/collections/counter.ts";
 import type { Attrs, OpDef } from "../../core/op.ts";
 import type { HostCall, HostResults, NodeState, RunScope } from "../../core/contract/host_op.ts";
 import { Dynamic } from "../../core/scope_context.ts";
-import { checkTimeout, nextSlice } from "./timers.ts";
+import { checkTimeout, nextSlice, sliceAt } from "./timers.ts";
 import {
   CancelledError,
   DeadlineExceededError,
@@ -100,7 +100,8 @@ export class RunLimit {
    * {@linkcode due}.
    */
   pause(): Promise<void> | null {
-    if (this.#pause === null && this.#looked - this.#yielded >= this.#turn) {
+    const most = sliceAt(this.#looked, this.#turn);
+    if (this.#pause === null && this.#looked - this.#yielded >= most) {
       this.#pause = nextSlice().then(() => {
         this.#pause = null;
         this.#turn = this.#nextTurn;

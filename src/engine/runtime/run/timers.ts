@@ -48,6 +48,24 @@ export function nextTurn(): Promise<void> {
   return new Promise((resolve) => void setImmediate(resolve));
 }
 
+/** Milliseconds of a slice of long work beside requests that came while another one ran. A timer between two takes one or two. */
+const SHORT_SLICE = 3;
+/** Milliseconds after such a request in which more are likely. */
+const COMPANY = 250;
+
+/** When such a request came last, by `performance.now()`. */
+let asked = -Infinity;
+
+/** Tells long work of this thread that a request has come beside it: its slices are short for a while. */
+export function askedFromElsewhere(): void {
+  asked = performance.now();
+}
+
+/** Milliseconds of a slice that has `ms` where nobody asks beside it. */
+export function sliceAt(now: number, ms: number): number {
+  return now - asked < COMPANY ? Math.min(ms, SHORT_SLICE) : ms;
+}
+
 /** Callbacks of long work of this process that waits for its turn, the one whose turn it is first. */
 const waiting: (() => void)[] = [];
 
