@@ -1,9 +1,11 @@
 // Hostile clients of a server of models, a Server, a dispatcher and a worker: a process of its own, which attacks in every second phase.
-// soak.ts and each.ts start it and say where the servers are.
+// soak.ts and each.ts start it and say where the servers are. Where phases are "loaded" it takes as much of the processor in them as its
+// attacks did before, and attacks nobody: what it costs the cores is no cost of the servers.
 
 import type { Attack, Targets } from "./attack.ts";
-import { isHostile, leftOfPhase, phaseOf } from "./phases.ts";
+import { isHostile, kindOf, leftOfPhase, phaseOf, type Phases } from "./phases.ts";
 import { attacksOn } from "./attacks.ts";
+import { processorOf } from "./memory.ts";
 
 /** Milliseconds between two attacks of a kind, half of them at least: they do not come all at once. */
 const PAUSE_MS = 5000;
@@ -20,7 +22,12 @@ const [targets, start, phaseMs, text, isEach] = JSON.parse(Deno.args[0]!) as [
   text: string,
   isEach?: boolean,
 ];
-const phases = { start: start ?? Date.now() + WARM_MS, phaseMs };
+/** Milliseconds between two looks at the own time of the processor. */
+const LOOK_MS = 100;
+
+const phases: Phases = { start: start ?? Date.now() + WARM_MS, phaseMs, hasLoaded: !isEach };
+/** Milliseconds of the processor, and of the clock, in phases of each kind. */
+const spent = { calm: [0, 0], hostile: [0, 0], loaded: [0, 0] };
 const counts: Record<string, number> = {};
 
 /** True while it is the turn of an attack: phases of single ones come before that of all. */
@@ -44,7 +51,33 @@ async function repeat(name: string, attack: Attack, index: number): Promise<neve
   }
 }
 
+/** Sees what each kind of phase takes, and takes as much in loaded ones as in hostile ones. */
+async function even(): Promise<never> {
+  for (;;) {
+    const kind = kindOf(phases), [at, processor] = [Date.now(), processorOf(Deno.pid)];
+    if (kind === "loaded") {
+      const { hostile: [ms, of], loaded: [taken, whole] } = spent;
+      // Linux counts hundredths of a second: what is too little or too much now is less or more at the next look.
+      const wanted = ms! / Math.max(1, of!) * (whole! + LOOK_MS) - taken!;
+      const end = performance.now() + Math.min(wanted, 0.95 * LOOK_MS);
+      while (performance.now() < end);
+    }
+    await new Promise((resolve) => setTimeout(resolve, Math.max(1, at + LOOK_MS - Date.now())));
+    if (kindOf(phases) !== kind || phaseOf(phases) < 0) continue;
+    spent[kind][0]! += processorOf(Deno.pid) - processor;
+    spent[kind][1]! += Date.now() - at;
+  }
+}
+
 const attacks = attacksOn(Object.keys(targets), text);
-setInterval(() => console.log(JSON.stringify(counts)), 5000);
+const shares = (): Record<string, number> =>
+  Object.fromEntries(
+    Object.entries(spent).map(([kind, [ms, of]]) => [kind, Math.round(100 * ms! / of!)]),
+  );
+setInterval(() => {
+  if (!isEach) console.log(`processor ${JSON.stringify(shares())}`);
+  console.log(JSON.stringify(counts));
+}, 5000);
 console.log(JSON.stringify(phases));
+if (!isEach) void even();
 await Promise.all(attacks.map(([name, attack], i) => repeat(name, attack, i)));

@@ -2,11 +2,12 @@
 //
 //   deno task bench soak hostile [--minutes 30] [--phase-seconds 20] [--only serve|server|data] [--attack TEXT]
 //
-// Every second phase is hostile: clients.ts attacks all servers in all its ways, or in those whose names hold TEXT. Honest clients ask all
-// the time, and each answer is compared. The hostile clients have a lower priority, as those of other machines take no time of these cores.
-// At the end: how long the answers took in calm and in hostile phases, the processor's time of the servers in both, and their memory,
-// minute by minute. The 99th percentile may be three times as long among hostile clients, no honest answer may be wrong or missing, and
-// memory must stay flat. What `serve` holds after a collection is told before the attacks and after them.
+// Three kinds of phases take turns: calm ones, hostile ones, in which clients.ts attacks all servers in all its ways, or in those whose names
+// hold TEXT, and loaded ones, in which the hostile clients' process takes as much of the processor as in hostile ones and attacks nobody.
+// Honest clients ask all the time, and each answer is compared. The hostile clients have a lower priority, as those of other machines take no
+// time of these cores. At the end: how long the answers took in phases of each kind, at the 99th percentile of all and at the median of
+// the rounds' percentiles, with as many answers of each kind in a round; the processor's time of the servers; and their memory, minute by minute.
+// The median may be three times as long among hostile clients as beside the load, no honest answer may be wrong or missing, and memory must stay flat. What `serve` holds after a collection is told before the attacks and after them.
 
 import * as tf from "@weft/weft";
 import { DataServiceDispatcher, DataServiceWorker, Server } from "@weft/weft/distribute";
@@ -14,7 +15,7 @@ import { saveModel } from "@weft/weft/tf";
 import type { Targets } from "./attack.ts";
 import { attacksOn } from "./attacks.ts";
 import { growthOf, isFlat, memoryOf, processorOf } from "./memory.ts";
-import { isCalm, isHostile, type Phases } from "./phases.ts";
+import { isHostile, kindOfTime, type PhaseKind, phaseOf, type Phases, roundOf } from "./phases.ts";
 import { Killable } from "../killable.ts";
 
 /** Milliseconds between two requests of an honest client. */
@@ -27,6 +28,9 @@ export const MOST_TIMES = 3;
 const SAMPLE_MS = 1000;
 /** Milliseconds after which the last attacks are over. */
 const WAKE_MS = 5000;
+
+/** Milliseconds of hostile phases for an attack of each kind, in the mean: hostile clients that get less of the processor tell nothing. */
+const MOST_BETWEEN_MS = 10_000;
 
 /** Servers by what `only` names. */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
@@ -75,14 +79,42 @@ const portOf = (said: string): number => Number(/:(\d+)\s*$/m.exec(said)![1]);
 
 /** The times of one kind of honest request. */
 class Times {
-  readonly calm: number[] = [];
-  readonly hostile: number[] = [];
   readonly wrong: string[] = [];
+  readonly #phases: Phases;
+  /** By rounds, and by the kinds in each. */
+  readonly #rounds = new Map<number, Record<PhaseKind, number[]>>();
 
-  add(phases: Phases, from: number, to: number): void {
-    (isCalm(phases, from, to) ? this.calm : this.hostile).push(to - from);
+  constructor(phases: Phases) {
+    this.#phases = phases;
+  }
+
+  /** Adds an answer that took `ms`. */
+  add(from: number, ms: number): void {
+    const kind = kindOfTime(this.#phases, from, from + ms);
+    if (kind === null) return;
+    const round = Math.floor(phaseOf(this.#phases, from) / roundOf(this.#phases));
+    const times = this.#rounds.get(round) ?? { calm: [], hostile: [], loaded: [] };
+    this.#rounds.set(round, times);
+    times[kind].push(ms);
+  }
+
+  of(kind: PhaseKind): number[] {
+    return [...this.#rounds.values()].flatMap((times) => times[kind]);
+  }
+
+  /** The median of the 99th percentiles of the rounds that are whole, each of as many answers of every kind. */
+  median(kind: PhaseKind): number {
+    const whole = [...this.#rounds.values()].map((times) => ({
+      times: times[kind],
+      count: Math.min(...Object.values(times).map((list) => list.length)),
+    })).filter(({ count }) => count > 0);
+    return percentile(whole.map(({ times, count }) => percentile(spread(times, count), 0.99)), 0.5);
   }
 }
+
+/** So many of some values, from the first to the last. */
+const spread = (values: readonly number[], count: number): number[] =>
+  Array.from({ length: count }, (_, i) => values[Math.floor(i * values.length / count)]!);
 
 export const percentile = (times: readonly number[], q: number): number => {
   const sorted = [...times].sort((a, b) => a - b);
@@ -223,7 +255,7 @@ export async function hostile(
     const targets = Object.fromEntries(
       Object.entries(started).map(([name, { said }]) => [name, portOf(said)]),
     ) as unknown as Targets;
-    const phases = { start: Date.now() + 20_000, phaseMs };
+    const phases = { start: Date.now() + 20_000, phaseMs, hasLoaded: true };
     const clients = new URL("clients.ts", import.meta.url).pathname;
     // A hostile client on another machine takes no time of the servers' cores. One that starves here attacks no server.
     const told = JSON.stringify([targets, phases.start, phaseMs, attack]);
@@ -249,16 +281,16 @@ async function soak(
 ): Promise<number> {
   const kinds = Object.entries(targets)
     .flatMap(([server, port]) => Object.entries(HONEST[server]?.(port) ?? {}))
-    .map(([name, ask]) => ({ name, ask, times: new Times() }));
+    .map(([name, ask]) => ({ name, ask, times: new Times(phases) }));
   const held = [await heldBy(started.serve)];
   const usages = Object.entries(started).map(([name, { pid }]) => new Usage(name, pid));
   const end = phases.start + 60_000 * minutes;
   const client = async ({ ask, times }: typeof kinds[number]): Promise<void> => {
     while (Date.now() < end) {
-      const from = Date.now();
+      const from = Date.now(), began = performance.now();
       try {
         await ask();
-        if (from > phases.start) times.add(phases, from, Date.now());
+        if (from > phases.start) times.add(from, performance.now() - began);
       } catch (error) {
         times.wrong.push(`${((from - phases.start) / 1000).toFixed(1)} s: ${error}`);
       }
@@ -275,7 +307,9 @@ async function soak(
     next += minuteMs;
     for (const usage of usages) usage.next();
     const asked = kinds.map(({ name, times: t }) =>
-      `${name} ${t.calm.length + t.hostile.length}, ${t.wrong.length} wrong`
+      `${name} ${
+        t.of("calm").length + t.of("hostile").length + t.of("loaded").length
+      }, ${t.wrong.length} wrong`
     );
     const needed = usages.map(({ name, mib }) => `${name} ${mib.at(-1)!.toFixed(0)} MiB`);
     const at = ((Date.now() - phases.start) / 60_000).toFixed(1);
@@ -287,22 +321,40 @@ async function soak(
   await new Promise((resolve) => setTimeout(resolve, WAKE_MS));
   held.push(await heldBy(started.serve));
   let bad = 0;
-  console.log(`hostile: ${attackers.said.trim().split("\n").at(-1)}`);
-  for (const { name, times: { calm, hostile, wrong } } of kinds) {
-    const [before, among] = [calm, hostile].map((times) => percentile(times, 0.99)) as [
+  const [share, counts] = attackers.said.trim().split("\n").slice(-2);
+  console.log(`hostile: ${counts}; percents of a core: ${share}`);
+  const numbers = Object.values(JSON.parse(counts!) as Record<string, number>);
+  const wanted = numbers.length * 60_000 * minutes / roundOf(phases) / MOST_BETWEEN_MS;
+  const attacks = numbers.reduce((a, b) => a + b, 0);
+  if (attacks < wanted) {
+    bad++;
+    console.log(
+      `${attacks} attacks are too few, wanted ${wanted.toFixed(0)}: the machine is too busy`,
+    );
+  }
+  for (const { name, times } of kinds) {
+    const { wrong } = times, among = times.median("hostile");
+    const [toCalm, toLoaded] = (["calm", "loaded"] as const).map((k) =>
+      among / times.median(k)
+    ) as [
       number,
       number,
     ];
-    const ratio = among / before, isRight = ratio <= MOST_TIMES && wrong.length === 0;
+    const isRight = toLoaded <= MOST_TIMES && wrong.length === 0;
     if (!isRight) bad++;
-    const told = (times: readonly number[]): string =>
-      `p50 ${percentile(times, 0.5)}, p99 ${percentile(times, 0.99)}, most ${
-        percentile(times, 1)
-      } ms of ${times.length}`;
+    const told = (kind: PhaseKind): string => {
+      const all = times.of(kind);
+      const [p50, p99, most] = [0.5, 0.99, 1].map((q) => percentile(all, q).toFixed(1));
+      return `${kind} p50 ${p50}, p99 ${p99}, median of rounds ${
+        times.median(kind).toFixed(1)
+      }, most ${most} ms of ${all.length}`;
+    };
     console.log(
-      `${name}: calm ${told(calm)}; hostile ${told(hostile)}; p99 ${
-        ratio.toFixed(2)
-      } times; ${wrong.length} wrong${isRight ? "" : " WRONG"}`,
+      `${name}: ${told("calm")}; ${told("loaded")}; ${told("hostile")}; median p99 ${
+        toLoaded.toFixed(2)
+      } times that beside the load, ${toCalm.toFixed(2)} times the calm one; ${wrong.length} wrong${
+        isRight ? "" : " WRONG"
+      }`,
     );
     for (const text of wrong.slice(0, 5)) console.log(`  ${text}`);
   }
@@ -315,7 +367,7 @@ async function soak(
         (100 * growthOf(mib).line).toFixed(0)
       } % more over the last two thirds, ${
         flat ? "flat" : "NOT flat"
-      }; ${calm} s of the processor in calm phases, ${hostile} in hostile ones`,
+      }; ${calm} s of the processor in calm and loaded phases, ${hostile} in hostile ones`,
     );
   }
   if (started.serve !== undefined) {

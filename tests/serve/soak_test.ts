@@ -1,7 +1,8 @@
-/** The soak's judgement of memory, and its choice of attacks. */
+/** The soak's judgement of memory, its choice of attacks, and the kinds of its phases. */
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { attacksOn } from "../../bench/hostile/attacks.ts";
 import { growthOf, isFlat } from "../../bench/hostile/memory.ts";
+import { kindOf, kindOfTime } from "../../bench/hostile/phases.ts";
 
 const minutes = (mib: (i: number) => number): readonly number[] =>
   Array.from({ length: 30 }, (_, i) => mib(i));
@@ -49,4 +50,32 @@ Deno.test("attacksOn() finds attacks by servers and by parts of their names", ()
   assert(
     error.message.startsWith('Cannot attack by "objects": wanted a part of a name, such as "'),
   );
+});
+
+Deno.test("phases are calm and hostile by turns, and loaded ones come third where they are wanted", () => {
+  const phases = { start: 1000, phaseMs: 10_000 }, starts = [0, 1000, 11_000, 21_000, 31_000];
+  assertEquals(starts.map((at) => kindOf(phases, at)), [
+    "calm",
+    "calm",
+    "hostile",
+    "calm",
+    "hostile",
+  ]);
+  assertEquals(starts.map((at) => kindOf({ ...phases, hasLoaded: true }, at)), [
+    "calm",
+    "calm",
+    "hostile",
+    "loaded",
+    "calm",
+  ]);
+});
+
+Deno.test("a time is hostile where a part of it is, and of no kind in the wake and between two kinds", () => {
+  const phases = { start: 0, phaseMs: 10_000, hasLoaded: true };
+  const kinds = [[5000, 5001], [9999, 10_001], [19_999, 20_001], [20_001, 20_002], [21_999, 22_000]]
+    .map(([from, to]) => kindOfTime(phases, from!, to!));
+  assertEquals(kinds, ["calm", "hostile", "hostile", null, null]);
+  assertEquals(kindOfTime(phases, 22_000, 22_001), "loaded");
+  assertEquals(kindOfTime(phases, 29_999, 30_001), null);
+  assertEquals(kindOfTime(phases, 32_001, 32_002), "calm");
 });
