@@ -6,8 +6,11 @@ import vm from "node:vm";
 import { runCommand } from "../../src/serve/main.ts";
 import type { Probed } from "./probe.ts";
 
-const isWorker = "WorkerGlobalScope" in globalThis, isProbed = Deno.env.has("WEFT_PROBE");
-/** The listener asks by null what the worker holds; the worker tells its thread. */
+/** The command's first thread waits for the two others. */
+const isFirst = !("WorkerGlobalScope" in globalThis);
+const isWorker = (globalThis as { readonly name?: string }).name === "weft models",
+  isProbed = Deno.env.has("WEFT_PROBE");
+/** The first thread asks by null what the others hold; the worker tells its thread. */
 const channel = new BroadcastChannel("weft.soak.held");
 
 function tell(): void {
@@ -26,14 +29,12 @@ async function probe(worker: number): Promise<void> {
   new Worker(new URL("probe.ts", import.meta.url), { type: "module" }).postMessage(told);
 }
 
-if (isWorker) {
-  channel.onmessage = tell;
-  if (isProbed) channel.postMessage((await import("./thread_time.ts")).threadId());
-} else {
-  channel.onmessage = ({ data }: MessageEvent<number>) => void probe(data);
-  Deno.addSignalListener("SIGUSR2", () => {
-    tell();
-    channel.postMessage(null);
-  });
+if (isFirst) Deno.addSignalListener("SIGUSR2", () => channel.postMessage(null));
+else {
+  channel.onmessage = ({ data }: MessageEvent<number | null>) => {
+    if (data === null) tell();
+    else if (!isWorker) void probe(data);
+  };
+  if (isWorker && isProbed) channel.postMessage((await import("./thread_time.ts")).threadId());
 }
 await runCommand();

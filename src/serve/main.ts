@@ -14,6 +14,7 @@
  */
 import { parseArgs } from "node:util";
 import { NotFoundError, PermissionDeniedError, ValueError } from "../engine/core/errors.ts";
+import { deferred } from "../engine/runtime/run/timers.ts";
 import { runMain } from "../library/io/command.ts";
 import { CrossOrigin } from "./cross_origin.ts";
 import { createHandler, type Handler } from "./handler.ts";
@@ -24,10 +25,16 @@ import { answerFrom, failFrom, frontOf } from "./worker_handler.ts";
 interface DenoRuntime {
   readonly args: readonly string[];
   readonly mainModule: string;
-  readonly env: { get(name: string): string | undefined };
+  readonly env: {
+    get(name: string): string | undefined;
+    set(name: string, value: string): void;
+  };
   exit(code: number): never;
   readTextFile(path: string): Promise<string>;
   readonly permissions: {
+    query(wanted: { readonly name: "env"; readonly variable: string }): Promise<{
+      readonly state: string;
+    }>;
     request(wanted: { readonly name: "net"; readonly host: string }): Promise<{
       readonly state: string;
     }>;
@@ -150,8 +157,61 @@ async function askToListen(host: string): Promise<void> {
   throw new PermissionDeniedError(`Cannot listen on ${host}: run it with --allow-net`);
 }
 
-/** Listens, and has a worker load the models and compute: health is answered meanwhile. */
+/** Names of the command's threads beside its first. */
+const LISTENER = "weft listener", MODELS = "weft models";
+
+/** What the thread that listens says to the first one. */
+type Said =
+  | { readonly kind: "serving"; readonly line: string }
+  | { readonly kind: "failed"; readonly message: string }
+  | { readonly kind: "drained" };
+
+/** The used part of the global scope of a worker. */
+interface WorkerScope {
+  readonly name: string;
+  readonly location: { readonly href: string };
+  postMessage(said: Said): void;
+  addEventListener(type: "message", listener: () => void): void;
+}
+
+/**
+ * Variable of Deno's: turns of an event loop that has more to do until it looks at its sockets. It is read where a thread begins; sixty
+ * turns are Deno's own, in which a client that asks for health waits for the bodies and requests of others.
+ */
+const LOOKS = "DENO_TOKIO_EVENT_INTERVAL";
+
+/** Begins the thread that listens. Without the permission for its variable it is one like all others. */
+async function listeningThread(): Promise<Worker> {
+  const { state } = await deno.permissions.query({ name: "env", variable: LOOKS });
+  const isSet = state === "granted" && deno.env.get(LOOKS) === undefined;
+  if (isSet) deno.env.set(LOOKS, "1");
+  return new Worker(deno.mainModule, { type: "module", name: LISTENER });
+}
+
+/** Begins the thread that listens, tells what it says, and hands it the signals, which reach the first thread alone. */
 async function main(args: readonly string[]): Promise<number> {
+  // What is wrong with the flags is said before anything begins.
+  parse(args);
+  const listener = await listeningThread(), ended = deferred<number>();
+  listener.addEventListener("message", ({ data }: MessageEvent<Said>) => {
+    if (data.kind === "serving") {
+      console.log(data.line);
+      // One that does not serve yet is ended by the system.
+      for (const signal of ["SIGINT", "SIGTERM"] as const) {
+        deno.addSignalListener(signal, () => listener.postMessage("stop"));
+      }
+    } else if (data.kind === "drained") ended.resolve(0);
+    else ended.reject(new Error(data.message));
+  });
+  listener.addEventListener("error", (event) => {
+    event.preventDefault();
+    ended.reject(new Error(`The thread that listens has failed: ${event.message}`));
+  });
+  return await ended.promise;
+}
+
+/** Listens in a worker, and has another one load the models and compute: health is answered meanwhile. */
+async function listenFor(args: readonly string[], scope: WorkerScope): Promise<void> {
   const { flags, folders } = parse(args);
   const tls = await certificate(flags);
   const origins = new CrossOrigin(flags.origins?.split(","));
@@ -160,7 +220,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (mostConnections < 1) throw new ValueError("Cannot use --connections 0: wanted 1 or more");
   const host = flags.host.includes(":") ? `[${flags.host}]` : flags.host;
   await askToListen(`${host}:${port}`);
-  const worker = new Worker(deno.mainModule, { type: "module" });
+  const worker = new Worker(scope.location.href, { type: "module", name: MODELS });
   const front = await frontOf(worker, { timeoutMs });
   const names = folders.map((text) => named(text)[0]).join(", ");
   const listener = await listen(
@@ -168,22 +228,25 @@ async function main(args: readonly string[]): Promise<number> {
     (request) => Promise.resolve(origins.preflight(request) ?? front.answer(request)),
   );
   const scheme = tls.cert === undefined ? "http" : "https";
-  console.log(`Serving ${names} at ${scheme}://${host}:${listener.port}`);
-  const stop = async (): Promise<void> => {
-    await front.drain();
-    await listener.close();
-    deno.exit(0);
-  };
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    deno.addSignalListener(signal, () => void stop());
-  }
-  return await new Promise<never>(() => {});
+  scope.addEventListener("message", () => {
+    void front.drain().then(() => listener.close())
+      .then(() => scope.postMessage({ kind: "drained" }));
+  });
+  scope.postMessage({
+    kind: "serving",
+    line: `Serving ${names} at ${scheme}://${host}:${listener.port}`,
+  });
 }
 
-/** Runs the command, and in its worker the part that computes; exits with code 2 on a failure. */
-export const runCommand = (): Promise<void> =>
-  "WorkerGlobalScope" in globalThis
-    ? makeHandler(deno.args).then(answerFrom, failFrom)
-    : runMain(USAGE, main);
+/** Runs the command, and in its workers their parts; exits with code 2 on a failure. */
+export async function runCommand(): Promise<void> {
+  if (!("WorkerGlobalScope" in globalThis)) return await runMain(USAGE, main);
+  const scope = globalThis as unknown as WorkerScope;
+  if (scope.name !== LISTENER) return await makeHandler(deno.args).then(answerFrom, failFrom);
+  await listenFor(deno.args, scope).catch((error: unknown) => {
+    const message = error instanceof Error ? error.message : String(error);
+    scope.postMessage({ kind: "failed", message });
+  });
+}
 
 if (import.meta.main) await runCommand();
