@@ -1,8 +1,8 @@
 /** Connections and their requests: a client with very many waits for itself, and others do not wait for it. */
 import type { ClientTurns } from "./turns.ts";
 
-/** Most requests of one connection that are answered at a time: as many as a batch has rows, where nothing else is said. */
-const MOST_AT_ONCE = 32;
+/** Most requests of one connection that are answered at a time: with more the answers keep the event loop from other connections. */
+const MOST_AT_ONCE = 4;
 
 /** Milliseconds in which a client may begin as many connections as it may have. */
 const WINDOW_MS = 1000;
@@ -55,7 +55,7 @@ export class Pipeline {
     this.#turns = turns;
   }
 
-  /** Begins a request in a turn, once fewer than 32 are there that have begun and not {@linkcode ended}. */
+  /** Begins a request in a turn, once fewer than four are there that have begun and not {@linkcode ended}. */
   begin(request: () => void, isAlone: boolean): void {
     if (this.#running === MOST_AT_ONCE) return void this.#waiting.push(request);
     this.#running++;
