@@ -68,7 +68,7 @@ export async function listen(
   const lines = new WeakMap<Socket, Line>();
   const on = (message: IncomingMessage, response: ServerResponse): void => {
     const line = lines.get(message.socket)!, before = line.sent, sent = deferred<void>();
-    line.sent = sent.promise;
+    Object.assign(line, { last: message, before, sent: sent.promise });
     // What goes wrong with a connection closes it, and its body and answer end so.
     message.on("error", () => {});
     response.on("error", () => {});
@@ -96,7 +96,7 @@ export async function listen(
     // A reason of its own would cost a stack for each.
     socket.once("close", () => gone.abort(LEFT));
     const input = new PiecewiseInput(socket, shared), pipeline = new Pipeline(shared);
-    lines.set(socket, { input, pipeline, client, turns: shared, gone, sent: Promise.resolve() });
+    lines.set(socket, { input, pipeline, client, turns: shared, gone, ...NOTHING_ASKED });
     // Node makes a parser for each.
     shared.take(() => {
       if (isClosing) socket.destroy();
@@ -117,7 +117,11 @@ export async function listen(
     const line = lines.get(socket);
     // TLS has errors before there is a connection, and the parser one for each of the next bytes.
     if (line === undefined) socket.destroy();
-    else if (line.input.leave()) refuse(error, socket, origins);
+    else if (line.input.leave()) {
+      // Clients take what comes first for the answer to their first request.
+      const isInLast = line.last !== null && !line.last.complete;
+      void (isInLast ? line.before : line.sent).then(() => refuse(error, socket, origins));
+    }
   });
   const begun = deferred<void>(), ended = deferred<void>();
   server.on("error", begun.reject);
@@ -156,9 +160,19 @@ interface Line {
   readonly turns: ClientTurns;
   /** Aborts when its client has gone. */
   readonly gone: AbortController;
+  /** The last request; null before the first. */
+  last: IncomingMessage | null;
+  /** Resolves when the client has taken the answers to all requests before that. */
+  before: Promise<void>;
   /** Resolves when the client has taken the answers to all requests so far. */
   sent: Promise<void>;
 }
+
+const NOTHING_ASKED: Pick<Line, "last" | "before" | "sent"> = {
+  last: null,
+  before: Promise.resolve(),
+  sent: Promise.resolve(),
+};
 
 /** A request and its answer to be. */
 interface Exchange {

@@ -7,8 +7,10 @@ import { type AskedHeaders, FlatHeaders, LEFT, type ReadableRequest } from "./as
 /** Bytes of a body that are read before they are asked for. */
 const AHEAD_BYTES = 1 << 16;
 
-/** The URL of a request; a text that is none where its host is none, or where it names two. */
+/** The URL of a request; a text that is none where its host is none, or where it names two, and where its path has a backslash. */
 function urlOf({ url = "/", headers, rawHeaders }: IncomingMessage): string {
+  // The standard of URLs reads them as slashes, and proxies do not: what these let pass would be another path here.
+  if (url.includes("\\")) return "";
   // An absolute form names its host itself.
   if (!url.startsWith("/")) return url;
   const hosts = rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === "host");

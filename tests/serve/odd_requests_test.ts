@@ -9,6 +9,8 @@ import { HOST, say } from "./sockets.ts";
 const PREDICT = "/v1/models/m:predict", BODY = '{"instances":[[1,2]]}';
 const CLOSE = "Host: h\r\nConnection: close\r\n";
 
+const OPEN = "GET /v2 HTTP/1.1\r\nHost: h\r\n\r\n";
+
 const get = (target: string, fields = ""): string =>
   `GET ${target} HTTP/1.1\r\n${CLOSE}${fields}\r\n`;
 const by = (method: string, target = PREDICT): string =>
@@ -102,8 +104,12 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
     [post(PREDICT, "Expect: 200-ok\r\n"), [417]],
   ],
   "trailing data": [
-    [`${post(PREDICT)}more`, [400], "Data after"],
-    [`GET /v2 HTTP/1.1\r\nHost: h\r\n\r\nmore\r\n\r\n`, [400], "Invalid method"],
+    // Its connection ends with the answer.
+    [`${post(PREDICT)}more`, [200], IS_PREDICTED],
+    [`${OPEN}more\r\n\r\n`, [200, 400], IS_SERVER],
+    [`${OPEN}more\r\n\r\n`, [200, 400], "Invalid method"],
+    [`${OPEN}${OPEN}\0`, [200, 200, 400], "Cannot read the request"],
+    [`${OPEN}${chunked("zz\r\n")}`, [200, 400], "hunk size"],
     [get("/v2", "Content-Length: 5\r\n") + "12345", [200], IS_SERVER],
     // What follows a body's declared bytes is the next request.
     [
@@ -128,6 +134,9 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
     [get("/v2 a"), [400]],
     [get("/v2/\u00e9"), [400]],
     [get(""), [400]],
+    ...["/v2\\health/live", "\\v2", "/v2?a\\b", "http://h/v2\\health/live"].map(
+      (path): Case => [get(path), [400], "Cannot read the request"],
+    ),
     [get("/v2/"), [200], IS_SERVER],
     [get("/v2#a"), [200], IS_SERVER],
   ],
