@@ -1,6 +1,6 @@
 // Hostile clients of a server of models, a Server, a dispatcher and a worker: a process of its own, which attacks in every second phase.
 // soak.ts and each.ts start it and say where the servers are. Where phases are "loaded" it takes as much of the processor in them as its
-// attacks did before, and attacks nobody: what it costs the cores is no cost of the servers.
+// attacks did before, and attacks none: what it costs the cores is no cost of the servers.
 
 import type { Attack, Targets } from "./attack.ts";
 import { isHostile, kindOf, leftOfPhase, phaseOf, type Phases } from "./phases.ts";

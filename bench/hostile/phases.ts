@@ -4,7 +4,7 @@
 export interface Phases {
   readonly start: number;
   readonly phaseMs: number;
-  /** True where a third kind follows: the attackers take as much of the processor as among their attacks, and attack nobody. */
+  /** True where a third kind follows: the attackers take as much of the processor as among their attacks, and attack none. */
   readonly hasLoaded?: boolean;
 }
 

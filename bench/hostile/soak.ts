@@ -3,7 +3,7 @@
 //   deno task bench soak hostile [--minutes 30] [--phase-seconds 20] [--only serve|server|data] [--attack TEXT]
 //
 // Three kinds of phases take turns: calm ones, hostile ones, in which clients.ts attacks all servers in all its ways, or in those whose names
-// hold TEXT, and loaded ones, in which the hostile clients' process takes as much of the processor as in hostile ones and attacks nobody.
+// hold TEXT, and loaded ones, in which the hostile clients' process takes as much of the processor as in hostile ones and attacks none.
 // Honest clients ask all the time, and each answer is compared. The hostile clients have a lower priority, as those of other machines take no
 // time of these cores. At the end: how long the answers took in phases of each kind, at the 99th percentile of all and at the median of
 // the rounds' percentiles, with as many answers of each kind in a round; the processor's time of the servers; and their memory, minute by minute.

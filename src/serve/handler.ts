@@ -194,7 +194,7 @@ class ModelServer {
 
   async answer(request: AskedRequest): Promise<Answer> {
     const started = performance.now();
-    // One at a time asks nobody to hurry.
+    // Long work need not hurry for one at a time.
     if (this.#active > 0) askedFromElsewhere();
     const isDraining = this.#drained !== null;
     let model: string | undefined;

@@ -160,7 +160,7 @@ async function askToListen(host: string): Promise<void> {
 /** Names of the command's threads beside its first. */
 const LISTENER = "weft listener", MODELS = "weft models";
 
-/** What the thread that listens says to the first one. */
+/** Messages of the thread that listens to the first one. */
 type Said =
   | { readonly kind: "serving"; readonly line: string }
   | { readonly kind: "failed"; readonly message: string }

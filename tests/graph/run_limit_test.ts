@@ -6,7 +6,6 @@ import * as tf from "@weft/weft";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import { RunContext, RunLimit } from "../../src/engine/runtime/run/run_context.ts";
-import { askedFromElsewhere, sliceAt } from "../../src/engine/runtime/run/timers.ts";
 import { wholePass } from "../../src/library/data/iterator.ts";
 import { testOnDevices } from "../devices.ts";
 import { assertFlat, assertFlatLater, open } from "../script/helpers.ts";
@@ -377,33 +376,4 @@ Deno.test("a run that was ended tells those who ask later at once, and each once
   assertEquals(told, ["c late"]);
   context.abort("again");
   assertEquals(told, ["c late"]);
-});
-
-Deno.test("a run gives turns every 3 ms while requests come beside it, and for 250 ms after", async () => {
-  const clock = { now: 1000 };
-  using _ = stub(performance, "now", () => clock.now);
-  const limit = RunLimit.of({ signal: new AbortController().signal })!;
-  const after = (ms: number): Promise<void> | null => {
-    clock.now += ms;
-    limit.look();
-    limit.due();
-    return limit.pause();
-  };
-  try {
-    askedFromElsewhere();
-    for (let k = 0; k < 3; k++) {
-      assertEquals(after(2), null);
-      await after(1)!;
-    }
-    clock.now = 1249 - 3;
-    await after(3)!;
-    assertEquals(after(9), null);
-    await after(1)!;
-    assertEquals([sliceAt(clock.now, 5), sliceAt(clock.now, 2)], [5, 2]);
-    askedFromElsewhere();
-    assertEquals([sliceAt(clock.now, 5), sliceAt(clock.now, 2)], [3, 2]);
-  } finally {
-    clock.now = -Infinity;
-    askedFromElsewhere();
-  }
 });

@@ -2,7 +2,9 @@
 import * as tf from "@weft/weft";
 import { createHandler } from "@weft/weft/serve";
 import { assertEquals } from "@std/assert";
-import { sliceAt } from "../../src/engine/runtime/run/timers.ts";
+import { stub } from "@std/testing/mock";
+import { RunLimit } from "../../src/engine/runtime/run/run_context.ts";
+import { askedFromElsewhere, sliceAt } from "../../src/engine/runtime/run/timers.ts";
 import { ask } from "./models.ts";
 
 /** Milliseconds of a slice that has ten by itself. */
@@ -29,4 +31,33 @@ Deno.test("a request beside another one makes slices short, and one alone does n
   assertEquals((await second).status, 200);
   gates[0]();
   assertEquals(await (await first).json(), { predictions: [1] });
+});
+
+Deno.test("a run gives turns every 3 ms while requests come beside it, and for 250 ms after", async () => {
+  const clock = { now: 1000 };
+  using _ = stub(performance, "now", () => clock.now);
+  const limit = RunLimit.of({ signal: new AbortController().signal })!;
+  const after = (ms: number): Promise<void> | null => {
+    clock.now += ms;
+    limit.look();
+    limit.due();
+    return limit.pause();
+  };
+  try {
+    askedFromElsewhere();
+    for (let k = 0; k < 3; k++) {
+      assertEquals(after(2), null);
+      await after(1)!;
+    }
+    clock.now = 1249 - 3;
+    await after(3)!;
+    assertEquals(after(9), null);
+    await after(1)!;
+    assertEquals([sliceAt(clock.now, 5), sliceAt(clock.now, 2)], [5, 2]);
+    askedFromElsewhere();
+    assertEquals([sliceAt(clock.now, 5), sliceAt(clock.now, 2)], [3, 2]);
+  } finally {
+    clock.now = -Infinity;
+    askedFromElsewhere();
+  }
 });

@@ -6,7 +6,6 @@ import { type Channel, MemoryTransport, scriptHash } from "@weft/weft/distribute
 import { array, type GraphDef, onTransports, TestSession, TestTask } from "./cluster.ts";
 import { arrayOf } from "../../../src/cluster/wire/element_wire.ts";
 import { call } from "../../../src/cluster/wire/rpc.ts";
-import { sliceAt } from "../../../src/engine/runtime/run/timers.ts";
 import { tensorToJson } from "../../../src/tensorflow/graph_def/values.ts";
 import { MasterService } from "../../../src/tensorflow/proto/master_pb.ts";
 import { tensorMessage } from "../../../src/tensorflow/files/to_message.ts";
@@ -379,32 +378,4 @@ Deno.test("steps leave nothing behind", async () => {
   const before = tf.memory().numTensors;
   for (let i = 0; i < 20; i++) await run();
   assertEquals(tf.memory().numTensors, before);
-});
-
-Deno.test("a step beside another one makes the slices of loops short, and one alone does not", async () => {
-  const slice = (): number => sliceAt(performance.now(), 10);
-  const end = Promise.withResolvers<void>(), begun = Promise.withResolvers<void>();
-  const scripts = {
-    "test.held@1": async (x: tf.NdArray) => {
-      begun.resolve();
-      await end.promise;
-      return x;
-    },
-  };
-  await using task = await TestTask.start({ transport: new MemoryTransport(), scripts });
-  const attr = {
-    token: { s: btoa("test.held@1") },
-    Tin: { list: { type: ["DT_FLOAT"] } },
-    Tout: { list: { type: ["DT_FLOAT"] } },
-  };
-  const def = nodes(constant("c", 1), { name: "p", op: "PyFunc", input: ["c"], attr });
-  const session = await TestSession.open(task, def);
-  for (let k = 0; k < 3; k++) await session.run(["c:0"]);
-  const held = session.run(["p:0"]);
-  await begun.promise;
-  assertEquals(slice(), 10);
-  await session.run(["c:0"]);
-  assertEquals(slice(), 3);
-  end.resolve();
-  assertEquals((await held).values, [1]);
 });

@@ -54,16 +54,16 @@ const SHORT_SLICE = 3;
 const COMPANY = 250;
 
 /** When such a request came last, by `performance.now()`. */
-let asked = -Infinity;
+const elsewhere = { asked: -Infinity };
 
 /** Tells long work of this thread that a request has come beside it: its slices are short for a while. */
 export function askedFromElsewhere(): void {
-  asked = performance.now();
+  elsewhere.asked = performance.now();
 }
 
-/** Milliseconds of a slice that has `ms` where nobody asks beside it. */
+/** Milliseconds of a slice, which has `ms` without requests beside it. */
 export function sliceAt(now: number, ms: number): number {
-  return now - asked < COMPANY ? Math.min(ms, SHORT_SLICE) : ms;
+  return now - elsewhere.asked < COMPANY ? Math.min(ms, SHORT_SLICE) : ms;
 }
 
 /** Callbacks of long work of this process that waits for its turn, the one whose turn it is first. */
