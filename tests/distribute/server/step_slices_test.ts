@@ -1,5 +1,5 @@
 /** Slices of loops in a server's steps, which are short while other steps come. */
-import * as tf from "@weft/weft";
+import type * as tf from "@weft/weft";
 import { assertEquals } from "@std/assert";
 import { MemoryTransport } from "@weft/weft/distribute";
 import { array, TestSession, TestTask } from "./cluster.ts";
