@@ -1,7 +1,7 @@
 /** Attention with masks, groups and windows, beside JAX: `make_jax_attention.py` writes what it makes. */
 import * as tf from "@weft/weft";
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
-import { testOnDevices } from "../devices.ts";
+import { testOnDevices, testRowOnDevices } from "../devices.ts";
 import { inSession } from "../in_session.ts";
 import { fuseAll } from "./fused.ts";
 import JAX from "./jax_attention.json" with { type: "json" };
@@ -31,7 +31,7 @@ function fused<T>(run: () => T): T {
 }
 
 for (const [name, { inputs, options, output, grads }] of Object.entries(JAX)) {
-  testOnDevices(`attention with ${name} is JAX's, in every way and with gradients`, async () => {
+  testRowOnDevices(`attention with ${name} is JAX's, in every way and with gradients`, async () => {
     const given = options as tf.AttentionOptions;
     const attend: Attend = (q, k, v) => tf.scaledDotProductAttention(q, k, v, given);
     const loss = (...all: tf.Tensor[]): tf.Tensor =>

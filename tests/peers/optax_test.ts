@@ -2,7 +2,7 @@
 
 import * as tf from "@weft/weft";
 import { assertAlmostEquals, assertEquals } from "@std/assert";
-import { testOnDevices } from "../devices.ts";
+import { testRowOnDevices } from "../devices.ts";
 import OPTAX from "./optax.json" with { type: "json" };
 
 const { chain, schedules, transforms: t } = tf.train;
@@ -61,7 +61,7 @@ for (const [name, make] of Object.entries(CHAINS)) {
   const { variables, averages } = OPTAX[name as keyof typeof OPTAX] as Readonly<
     Record<"variables" | "averages", Readonly<Record<string, number[]>>>
   >;
-  testOnDevices(`${name} takes the steps that optax takes`, async () => {
+  testRowOnDevices(`${name} takes the steps that optax takes`, async () => {
     for (const way of [...Object.keys(WAYS), "session"]) {
       const before = tf.memory().numTensors;
       {

@@ -2,7 +2,7 @@
 import * as tf from "@weft/weft";
 import { assertEquals, fail } from "@std/assert";
 import { cpuDevice, gpuDevice } from "../../src/engine/runtime/devices/devices.ts";
-import { testOnDevices } from "../devices.ts";
+import { testOnDevices, testRowOnDevices } from "../devices.ts";
 
 type Args = readonly tf.Tensor[];
 type Op = (...args: Args) => tf.Tensor;
@@ -149,7 +149,7 @@ testOnDevices(
 const SPECTRAL = /ff?t|dct/;
 
 for (const [name, op, shapes] of CASES) {
-  testOnDevices(`${name} of complex numbers is what the host's kernels compute`, async () => {
+  testRowOnDevices(`${name} of complex numbers is what the host's kernels compute`, async () => {
     const inputs = shapes.map((shape, i) => noise(shape, i + 1));
     const wanted = await tf.device(
       "/CPU:0",
@@ -183,7 +183,7 @@ const GRADIENTS: readonly (readonly [string, Op, number[]])[] = [
 ];
 
 for (const [name, f, shape] of GRADIENTS) {
-  testOnDevices(`the gradient of ${name} flows through complex numbers`, async () => {
+  testRowOnDevices(`the gradient of ${name} flows through complex numbers`, async () => {
     const z = noise(shape), grad = tf.grad(f as (z: tf.Tensor) => tf.Tensor);
     const wanted = await tf.device("/CPU:0", () => partsOf(grad(tf.identity(z))));
     assertNear(await partsOf(grad(z)), wanted, "eagerly");

@@ -4,7 +4,7 @@ import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/ass
 import { effort } from "../effort.ts";
 import type { WebGpuDevice } from "../../src/engine/devices/webgpu/webgpu_device.ts";
 import { gpuDevice } from "../../src/engine/runtime/devices/devices.ts";
-import { testOnDevices } from "../devices.ts";
+import { testOnDevices, testRowOnDevices } from "../devices.ts";
 import KERAS from "./keras_chains.json" with { type: "json" };
 
 const { schedules, transforms } = tf.train;
@@ -100,7 +100,7 @@ const FAR: Record<string, number> = { float64: 2e-6, float32: 3e-5, float16: 0.0
 
 for (const [name, make] of Object.entries(OPTIMIZERS)) {
   const wanted = KERAS.steps[name as keyof typeof OPTIMIZERS];
-  testOnDevices(`${name} takes Keras's steps in every way`, async () => {
+  testRowOnDevices(`${name} takes Keras's steps in every way`, async () => {
     for (const [way, begin] of Object.entries(WAYS)) {
       for (const dtype of effort(0, 1) ? ALL_DTYPES : DTYPES[way]) {
         // The signs of two numbers that are equal but for rounding may differ.
@@ -117,7 +117,7 @@ for (const [name, make] of Object.entries(OPTIMIZERS)) {
     }
   });
 
-  testOnDevices(`${name} goes on from saved weights, and frees everything`, async () => {
+  testRowOnDevices(`${name} goes on from saved weights, and frees everything`, async () => {
     const { vs, cost } = model("float32");
     const before = tf.memory().numTensors;
     const first = make(), second = make();

@@ -1,6 +1,6 @@
 import * as tf from "@weft/weft";
 import { assert, assertAlmostEquals, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { testOnDevices } from "../devices.ts";
+import { testOnDevices, testRowOnDevices } from "../devices.ts";
 import KERAS_STEPS from "./keras_steps.json" with { type: "json" };
 
 type Make = () => tf.Optimizer;
@@ -126,7 +126,7 @@ function assertSteps(
 }
 
 for (const [name, [make, wanted]] of Object.entries(OPTIMIZERS)) {
-  testOnDevices(`${name} takes the steps that its formula says`, () => {
+  testRowOnDevices(`${name} takes the steps that its formula says`, () => {
     using v = tf.variable(START);
     const optimizer = make();
     for (let i = 1; i <= 4; i++) {
@@ -140,7 +140,7 @@ for (const [name, [make, wanted]] of Object.entries(OPTIMIZERS)) {
     optimizer.dispose();
   });
 
-  testOnDevices(`${name} takes the same steps inside a compiled function`, () => {
+  testRowOnDevices(`${name} takes the same steps inside a compiled function`, () => {
     using v = tf.variable(START);
     const optimizer = make();
     const step = tf.function(() => {
@@ -172,7 +172,7 @@ for (const [name, [make, wanted]] of Object.entries(OPTIMIZERS)) {
     optimizer.dispose();
   });
 
-  testOnDevices(`${name} goes on from saved weights, and frees everything`, async () => {
+  testRowOnDevices(`${name} goes on from saved weights, and frees everything`, async () => {
     const before = tf.memory().numTensors;
     const v = tf.variable(START), w = tf.variable(START);
     const first = make(), second = make();
@@ -316,7 +316,7 @@ Deno.test("an optimizer that refused saved weights goes on from those it took be
 const NOT_KERAS = ["adadelta", "adam"];
 
 for (const [name, [make, wanted]] of Object.entries(OPTIMIZERS)) {
-  testOnDevices(`${name} takes 20 steps in float64, compiled and not`, () => {
+  testRowOnDevices(`${name} takes 20 steps in float64, compiled and not`, () => {
     for (const compiled of [false, true]) {
       using v = tf.variable(START, true, undefined, "float64");
       const optimizer = make();
