@@ -5,6 +5,7 @@ import { sizeOf } from "../../../core/shape.ts";
 import { batchPairs } from "../../matmul/shape.ts";
 import type { Numbers } from "../matmul.ts";
 import { scratchFor, settle } from "../numbers.ts";
+import { reflectColumns } from "./reflections.ts";
 
 /** Returns the extents of the last two axes, and the number of matrices. */
 export function matrices(x: NdArray): { rows: number; columns: number; count: number } {
@@ -20,53 +21,40 @@ export function qrCpu(x: NdArray, q: NdArray, r: NdArray): void {
   const { rows: m, columns: n, count } = matrices(x);
   const k = q.shape[q.shape.length - 1];
   const steps = Math.min(m, n);
-  const a = new Float64Array(m * n), full = new Float64Array(m * m), v = new Float64Array(m);
+  const a = new Float64Array(m * n), full = new Float64Array(m * k);
+  const vectors = new Float64Array(steps * m), by = new Float64Array(steps);
+  const sums = new Float64Array(Math.max(n, k));
   const from = x.data as Numbers, toQ = q.data as Numbers, toR = r.data as Numbers;
   for (let z = 0; z < count; z++) {
     for (let i = 0; i < m * n; i++) a[i] = from[z * m * n + i];
-    full.fill(0);
-    for (let i = 0; i < m; i++) full[i * m + i] = 1;
     for (let j = 0; j < steps; j++) {
-      let norm = 0;
-      for (let i = j; i < m; i++) norm += a[i * n + j] ** 2;
-      norm = Math.sqrt(norm);
-      if (norm === 0) continue;
-      const head = a[j * n + j], alpha = head > 0 ? -norm : norm;
-      let length = 0;
+      const v = vectors.subarray(j * m, (j + 1) * m);
+      let square = 0;
       for (let i = j; i < m; i++) {
-        v[i] = a[i * n + j] - (i === j ? alpha : 0);
-        length += v[i] * v[i];
+        v[i] = a[i * n + j];
+        square += v[i] * v[i];
       }
-      reflect(a, n, j, v, length);
-      // Q collects the reflections from the right.
-      for (let row = 0; row < m; row++) {
-        let dot = 0;
-        for (let i = j; i < m; i++) dot += full[row * m + i] * v[i];
-        dot *= 2 / length;
-        for (let i = j; i < m; i++) full[row * m + i] -= dot * v[i];
-      }
+      by[j] = 0;
+      if (square === 0) continue;
+      const norm = Math.sqrt(square), head = v[j], alpha = head > 0 ? -norm : norm;
+      v[j] = head - alpha;
+      by[j] = 2 / (square - head * head + v[j] * v[j]);
+      reflectColumns({ a, width: n, top: j, bottom: m, left: j + 1, right: n }, v, by[j], sums);
       a[j * n + j] = alpha;
       for (let i = j + 1; i < m; i++) a[i * n + j] = 0;
     }
-    for (let i = 0; i < m; i++) {
-      for (let j = 0; j < k; j++) toQ[(z * m + i) * k + j] = full[i * m + j];
+    full.fill(0);
+    for (let i = 0; i < k; i++) full[i * (k + 1)] = 1;
+    for (let j = steps - 1; j >= 0; j--) {
+      const part = { a: full, width: k, top: j, bottom: m, left: j, right: k };
+      reflectColumns(part, vectors.subarray(j * m, (j + 1) * m), by[j], sums);
     }
+    for (let i = 0; i < m * k; i++) toQ[z * m * k + i] = full[i];
     for (let i = 0; i < k; i++) {
       for (let j = 0; j < n; j++) {
         toR[(z * k + i) * n + j] = j < i ? 0 : a[i * n + j];
       }
     }
-  }
-}
-
-/** Reflects the columns from `j` on. */
-function reflect(a: Float64Array, n: number, j: number, v: Float64Array, length: number): void {
-  const m = v.length;
-  for (let c = j; c < n; c++) {
-    let dot = 0;
-    for (let i = j; i < m; i++) dot += v[i] * a[i * n + c];
-    dot *= 2 / length;
-    for (let i = j; i < m; i++) a[i * n + c] -= dot * v[i];
   }
 }
 
