@@ -11,7 +11,7 @@ import {
 import { DTYPES, isTrainable } from "../core/dtype.ts";
 import { FLOATS, type GradientFlow } from "./flow.ts";
 import { type GradContext, lookupOp } from "../core/op.ts";
-import { bound } from "../core/signature.ts";
+import { boundAttrs } from "../core/signature.ts";
 import { isConcrete, sameShape } from "../core/shape.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { InternalError, LookupError } from "../core/errors.ts";
@@ -256,7 +256,7 @@ function stepGradient(
   { needs, spent }: Pick<GradContext, "needs" | "spent">,
 ): readonly (Tensor | null)[] {
   const { def } = step;
-  const attrs = bound(def, step.inputs, step.attrs).attrs;
+  const attrs = boundAttrs(def, step.inputs, step.attrs);
   if (!def.grad?.passesOn && dys.some((d) => d instanceof IndexedSlices)) {
     dys = dys.map((d) => d && dense(d));
   }

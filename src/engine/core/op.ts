@@ -7,7 +7,7 @@ import type { Tensor, TensorLike } from "./tensor.ts";
 import type { GpuVariant } from "./dispatch.ts";
 import type { Portable } from "./portable.ts";
 import { fusionOf, ownInputs } from "./fusion.ts";
-import { bound, Signature } from "./signature.ts";
+import { bindSignature, Signature } from "./signature.ts";
 import type { HostOp } from "./contract/host_op.ts";
 import type { Meaning, MeaningKind } from "./meaning.ts";
 import { ValueError } from "./errors.ts";
@@ -238,11 +238,11 @@ export function inferOutputs(
   attrs: Attrs,
 ): { attrs: Attrs; outputs: Spec[] } {
   const fusion = fusionOf(attrs), own = fusion ? ownInputs(fusion, inputs) : inputs;
-  const full = bound(def, own, attrs);
-  const shapes = checkInferred(def.infer(own, full.attrs), full.outputs.length, def.name);
+  const bound = bindSignature(def, own, attrs);
+  const shapes = checkInferred(def.infer(own, bound.attrs), bound.outputs.length, def.name);
   return {
-    attrs: full.attrs,
-    outputs: full.outputs.map((dtype, i) => ({ dtype: fusion?.dtype ?? dtype, shape: shapes[i] })),
+    attrs: bound.attrs,
+    outputs: bound.outputs.map((dtype, i) => ({ dtype: fusion?.dtype ?? dtype, shape: shapes[i] })),
   };
 }
 

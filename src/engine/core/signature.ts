@@ -210,20 +210,18 @@ export function bindSignature(def: OpDef, inputs: readonly Spec[], attrs: Attrs)
   return { attrs: full, outputs };
 }
 
-/** The last binding of each op, for callers that bind the same again and again, such as the layers of a model. */
-const last: ({ dtypes: readonly DType[]; given: Attrs; bound: Bound } | undefined)[] = [];
+/** The last binding of each op, for callers that bind the same again and again. */
+const last: ({ dtypes: readonly DType[]; given: Attrs; full: Attrs } | undefined)[] = [];
 
-/** Returns what {@linkcode bindSignature} does, the same object for the same again. Throws as that does. */
-export function bound(def: OpDef, inputs: readonly Spec[], given: Attrs): Bound {
+/** Returns the attributes of {@linkcode bindSignature}. Throws as that does. */
+export function boundAttrs(def: OpDef, inputs: readonly Spec[], given: Attrs): Attrs {
   const known = last[def.id];
   if (known !== undefined && isOf(known.dtypes, inputs) && sameAttrs(known.given, given)) {
-    return known.bound;
+    return known.full;
   }
-  const made = bindSignature(def, inputs, given);
-  if (isPlain(given)) {
-    last[def.id] = { dtypes: inputs.map((x) => x.dtype), given: { ...given }, bound: made };
-  }
-  return made;
+  const full = bindSignature(def, inputs, given).attrs;
+  if (isPlain(given)) last[def.id] = { dtypes: inputs.map((x) => x.dtype), given, full };
+  return full;
 }
 
 /** True for attributes that may be kept: functions and objects must not outlive their users. */

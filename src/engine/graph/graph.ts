@@ -129,9 +129,7 @@ export class Graph {
   ): Operation {
     if (this.#finalized) throw new RuntimeError("Graph is finalized and cannot be modified.");
     const wanted = options.name ?? currentScope().opName ?? def.name.replace(/^_+/, "");
-    const convert = () => inputs.map((x) => this.convertInput(x, def));
-    const isOwn = inputs.every((x) => x instanceof SymbolicTensor && x.graph === this);
-    const tensors = isOwn ? convert() : withScope({ opName: null }, convert);
+    const tensors = withScope({ opName: null }, () => inputs.map((x) => this.convertInput(x, def)));
     const specs = tensors.map((t): Spec => ({
       dtype: t.dtype,
       shape: t.staticShape,
@@ -250,11 +248,11 @@ export class Graph {
     this.#names.set(key, (n ?? 0) + 1);
     if (n === undefined) return wanted;
     for (let i = n;; i++) {
-      const lower = `${key}_${i}`;
-      if (!this.#names.has(lower)) {
+      const candidate = `${wanted}_${i}`;
+      if (!this.#names.has(candidate.toLowerCase())) {
         this.#names.set(key, i + 1);
-        this.#names.set(lower, 1);
-        return `${wanted}_${i}`;
+        this.#names.set(candidate.toLowerCase(), 1);
+        return candidate;
       }
     }
   }
