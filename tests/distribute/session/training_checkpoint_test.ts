@@ -43,6 +43,7 @@ Deno.test("the checkpoint of the last step is written where the reply to its upd
             if (isUpdate) updates++;
             const reply = await call(path, request, options);
             if (!isUpdate) return reply;
+            options!.signal!.throwIfAborted();
             const { promise, reject } = Promise.withResolvers<never>();
             options!.signal!.addEventListener("abort", () => reject(options!.signal!.reason));
             return await promise;
