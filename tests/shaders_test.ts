@@ -176,7 +176,10 @@ Deno.test("shaders: a parameter says what it is", () => {
 });
 
 const count = (text: ShaderText, what: RegExp): number => [...text.body.matchAll(what)].length;
-const FOUR = { a: "vec4<f32>", b: "vec4<f32>", c: "vec4<f32>", acc: "f32", half: false };
+const FOUR = {
+  ...{ a: "vec4<f32>", b: "vec4<f32>", c: "vec4<f32>", acc: "f32" },
+  ...{ half: false, halfB: false },
+};
 const WIDE = {
   wideA: true,
   wideB: true,

@@ -105,6 +105,8 @@ Deno.test("grad() works while a graph is built, with unknown shapes", async () =
 });
 
 Deno.test("gradCheck() passes what is right and names what is wrong", () => {
+  // Functions of linearize() in other tests keep theirs until they are collected.
+  const { liveTapes } = tf.memory();
   gradCheck((x, y) => tf.sum(tf.mul(tf.exp(x), y)), [[0.5, 1, -1], [1, 2, 3]]);
   const wrong = tf.customGrad((x, save) => {
     save([x]);
@@ -126,7 +128,7 @@ Deno.test("gradCheck() passes what is right and names what is wrong", () => {
     tf.ValueError,
     "Cannot check gradients: no input has a floating dtype",
   );
-  assert(tf.memory().liveTapes === 0);
+  assert(tf.memory().liveTapes <= liveTapes);
 });
 
 testOnDevices("a signature of one argument is enough for a function of grad()", async () => {

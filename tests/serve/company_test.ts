@@ -6,11 +6,13 @@ import { stub } from "@std/testing/mock";
 import { RunLimit } from "../../src/engine/runtime/run/run_context.ts";
 import { askedFromElsewhere, sliceAt } from "../../src/engine/runtime/run/timers.ts";
 import { ask } from "./models.ts";
+import { heldClock } from "./held_clock.ts";
 
 /** Milliseconds of a slice that has ten by itself. */
 const slice = (): number => sliceAt(performance.now(), 10);
 
 Deno.test("a request beside another one makes slices short, and one alone does not", async () => {
+  using _ = heldClock();
   const gates: (() => void)[] = [];
   const slow = tf.function((x: tf.Tensor) => {
     const held = tf.numpyFunction(

@@ -81,6 +81,10 @@ function isRefusal(error: unknown, program: Program): boolean {
   if (/it is implemented for .* known/.test(firstLine(error))) return true;
   // TensorFlow has no second derivative of these either.
   if (/No gradient defined for the gradients of/.test(firstLine(error))) return true;
+  // Backward, these ops end the gradient in silence, as in TensorFlow.
+  if (/Cannot push tangents through \w+: the op has no gradient/.test(firstLine(error))) {
+    return true;
+  }
   if (/Integer division by zero/.test(firstLine(error))) return true;
   if (!(error instanceof tf.ValueError)) return false;
   // A broadcast with an unknown extent makes a loop's 1 unknown: TensorFlow asks for its invariant, too.

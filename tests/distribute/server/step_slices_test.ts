@@ -2,6 +2,7 @@
 import type * as tf from "@weft/weft";
 import { assertEquals } from "@std/assert";
 import { MemoryTransport } from "@weft/weft/distribute";
+import { heldClock } from "../../serve/held_clock.ts";
 import { array, TestSession, TestTask } from "./cluster.ts";
 import { sliceAt } from "../../../src/engine/runtime/run/timers.ts";
 import { tensorToJson } from "../../../src/tensorflow/graph_def/values.ts";
@@ -13,6 +14,7 @@ const CONSTANT = {
 };
 
 Deno.test("a step beside another one makes the slices of loops short, and one alone does not", async () => {
+  using _ = heldClock();
   const slice = (): number => sliceAt(performance.now(), 10);
   const end = Promise.withResolvers<void>(), begun = Promise.withResolvers<void>();
   const scripts = {
