@@ -309,4 +309,17 @@ export const FOUND_PROGRAMS: readonly Program[] = [
     }],
     "outputs": [1],
   },
+  // gradient of a call
+  {
+    "inputs": [{ "dtype": "float32", "shape": [1, 1], "data": [1] }],
+    "lines": [
+      { "code": "tf.stopGradient($0)", "operands": [0] },
+      {
+        "code":
+          'tf.whileLoop((i) => tf.less(i, 0), (i, a) => [tf.add(i, 1), tf.mul(tf.sub(a, $1), 0.5)], [tf.constant(0, "int32"), $0])[1]',
+        "operands": [1, 1],
+      },
+    ],
+    "outputs": [2],
+  },
 ];

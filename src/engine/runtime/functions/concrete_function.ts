@@ -32,7 +32,7 @@ import type { HostPlacing } from "../plan/place.ts";
 import { checkPlacement, makePlan, type Plan } from "../plan/make_plan.ts";
 import { Results } from "../plan/prepared.ts";
 import { defaultDevice } from "../devices/devices.ts";
-import { asTensors, type RunValue } from "../run/run_value.ts";
+import { asTensors, type RunValue, withOwnIds } from "../run/run_value.ts";
 import { isEager } from "../eager/tensor.ts";
 import { namesGraphState, newRunContext, type RunCall } from "../run/run_context.ts";
 import type { SessionState } from "../run/session_state.ts";
@@ -296,7 +296,7 @@ export async function callFunctionAsync(
   const inputs = liveInputs(f, args), recorders = currentRecorders();
   const called = variantFor(f, inputs), attrs = called.callAttrs(inputs);
   return await settled(run(called, inputs, newRunContext()), inputs, (values, inputs) => {
-    const outputs = asTensors(values);
+    const outputs = withOwnIds(asTensors(values), inputs);
     announce({ def: f.op, inputs, outputs, attrs }, recorders);
     return ownOutputs(f, outputs);
   });
@@ -376,7 +376,7 @@ function extendNode(node: Operation, f: ConcreteFunction): ForwardBackward {
 export function callNow(op: string, inputs: readonly OpInput[], f: ConcreteFunction): Tensor[] {
   const context = newRunContext({ canWait: false });
   const out = urgently(() => withInterpreter(null, () => start(f, inputs, context, {}, execute)));
-  if (out instanceof Results) return out.tensors();
+  if (out instanceof Results) return withOwnIds(out.tensors(), inputs);
   if (out instanceof Promise) {
     out.then((late) => late.forEach((v) => isEager(v) && v.dispose()), () => {});
     const error = new FailedPreconditionError(
@@ -387,7 +387,7 @@ export function callNow(op: string, inputs: readonly OpInput[], f: ConcreteFunct
     context.abort(error);
     throw error;
   }
-  return asTensors(out);
+  return withOwnIds(asTensors(out), inputs);
 }
 
 function runCall(

@@ -1,8 +1,10 @@
 /** The values of a run: copies, disposal, and conversion between tensors and host arrays. */
+import type { OpInput } from "../../core/apply.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import { readNow } from "../../core/device.ts";
 import { copiedLater, elementsOf, NdArray } from "../../core/nd_array.ts";
 import { ending, whenReady } from "../../core/nest.ts";
+import type { Tensor } from "../../core/tensor.ts";
 import { cpuDevice, defaultDevice } from "../devices/devices.ts";
 import { constantTensor } from "../eager/eager.ts";
 import type { RunContext } from "./run_context.ts";
@@ -63,6 +65,22 @@ export function asTensors(
     const t = v.alias(v.id);
     v.dispose();
     return t;
+  });
+}
+
+/** Gives results that are inputs, or one another, as those of a loop without a turn may be, ids of their own: tapes tell values by them. */
+export function withOwnIds(outputs: Tensor[], inputs: readonly OpInput[]): Tensor[] {
+  const known = new Set<number>();
+  for (const x of inputs) if (isEager(x)) known.add(x.id);
+  return outputs.map((t) => {
+    if (!isEager(t)) return t;
+    if (!known.has(t.id)) {
+      known.add(t.id);
+      return t;
+    }
+    const own = t.alias();
+    t.dispose();
+    return own;
   });
 }
 
