@@ -176,7 +176,8 @@ export function pruned(program: Program): Program {
 /** The inputs as host arrays, their floats moved by `relative` of their size, by turns up and down. */
 export function inputArrays(program: Program, relative = 0): tf.NdArray[] {
   return program.inputs.map(({ dtype, shape, data }) => {
-    const moved = data.map((v, i) => v * (1 + (i % 2 === 0 ? relative : -relative)));
+    // Two up and one down: sums move, and so do differences.
+    const moved = data.map((v, i) => v * (1 + (i % 3 === 2 ? -relative : relative)));
     switch (dtype) {
       case "int32":
         return new tf.NdArray(dtype, shape, Int32Array.from(data));

@@ -158,6 +158,10 @@ const inScript = (body: Body): Body => (...xs) => {
   return tf.pyFunction(script as never, xs, dtypes) as unknown as tf.Tensor[];
 };
 
+function isLoop({ code }: Program["lines"][number]): boolean {
+  return /tf\.(scan|mapFn|whileLoop)\(/.test(code);
+}
+
 /** Written as ONNX and read again. Throws `NotImplementedError` for what ONNX has not. */
 function onnx(program: Program): Promise<Results> {
   return withInputs(program, async () => {
@@ -184,7 +188,11 @@ function onnx(program: Program): Promise<Results> {
           cause,
         });
       });
-      return await valuesOf(model.outputs.map(({ name }) => found[name] as tf.Tensor));
+      const results = await valuesOf(model.outputs.map(({ name }) => found[name] as tf.Tensor));
+      if (results.some((v) => v?.shape.includes(0)) && program.lines.some(isLoop)) {
+        throw new tf.NotImplementedError("The extents of a loop of no turns are in no file");
+      }
+      return results;
     } finally {
       model.dispose();
     }
