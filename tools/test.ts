@@ -17,6 +17,7 @@
  */
 
 import { describeAdapter, findOrInstallAdapter, swiftShader } from "./adapter.ts";
+import { capture } from "./command.ts";
 import { runTask } from "./dev/help.ts";
 import { prepareWebGpu } from "./environment.ts";
 import { enterRoot, exists, list } from "./files.ts";
@@ -73,7 +74,7 @@ async function main(given: string[]): Promise<number> {
   prepareWebGpu();
   const built = await Deno.makeTempDir({ prefix: "weft-built-" });
   let code = 0;
-  for (const [first, ...others] of runsOf(given)) {
+  for (const [first, ...others] of await runsOf(given)) {
     const ended = await Promise.allSettled([
       runTests(first, { built, sink: Deno.stdout, say: console.log }),
       ...others.map((run) => runAside(run, built)),
@@ -102,7 +103,7 @@ async function runAside(run: Run, built: string): Promise<number> {
 }
 
 /** The runs that the arguments ask for, those of one list beside each other. */
-function runsOf(given: readonly string[]): Run[][] {
+async function runsOf(given: readonly string[]): Promise<Run[][]> {
   const args = given.filter((arg) => !OWN_FLAGS.includes(arg));
   const tests = namesFiles(args) ? null : list("tests", "_test.ts");
   const run: Run = {
@@ -111,7 +112,7 @@ function runsOf(given: readonly string[]): Run[][] {
     isThorough: given.includes("--thorough"),
     isSerial: given.includes("--serial"),
     onSwiftShader: given.includes("--swiftshader"),
-    day: tests === null ? null : today(),
+    day: tests === null ? null : await dayOfRun(),
     jobs: Number(Deno.env.get("DENO_JOBS")) ||
       Math.min(MOST_JOBS, navigator.hardwareConcurrency + MORE_JOBS),
   };
@@ -128,9 +129,13 @@ function runsOf(given: readonly string[]): Run[][] {
   ];
 }
 
-/** Returns the number of the day: that of `WEFT_TEST_DAY`, so that a day's run can be had again, or of the clock. */
-function today(): number {
-  const day = Deno.env.get("WEFT_TEST_DAY") ?? String(Math.floor(Date.now() / DAY_MS));
+/** Returns the number of the day: that of `WEFT_TEST_DAY`, else of the last commit, whose runs thus all try the same, else of the clock. */
+async function dayOfRun(): Promise<number> {
+  const day = Deno.env.get("WEFT_TEST_DAY");
+  if (day === undefined) {
+    const { code, stdout } = await capture("git", ["log", "-1", "--format=%ct"]);
+    return Math.floor((code === 0 && Number(stdout) * 1000 || Date.now()) / DAY_MS);
+  }
   if (!/^\d+$/.test(day)) {
     throw new Error(`Cannot use WEFT_TEST_DAY "${day}": wanted a number of days`);
   }

@@ -12,6 +12,7 @@ export const EXCLUDED: Readonly<Record<string, string>> = {
   "tests/core/caller_lines_test.ts":
     "looks for its own lines in stacks, and a bundle has no other; tests/package_test.ts looks for a page's",
   "tests/devices/kernel_table_test.ts": "looks kernels up before any other test has brought them",
+  "tests/devices/ready_test.ts": "loads a module once more, and a bundle has each once",
   "tests/devices/cpu/oracle_test.ts":
     "thousands of problems for WebAssembly that is the same everywhere",
   "tests/devices/webgpu/packed_half_test.ts": "hides f16 from all tests of a page",
