@@ -26,7 +26,7 @@ function fused(
 }
 
 const NO_GRADIENT = {
-  "gradient on the gpu": "not implemented for wide matrices, as in TensorFlow",
+  "gradient on the gpu": "not implemented for all vectors of tall matrices, as in TensorFlow",
 };
 const pair = (s: number): number[] => [1, s, s, 1];
 
@@ -184,7 +184,9 @@ export const LINALG: SampleTable = {
     sample([solid]),
     sample([any(4, 3)]),
     sample([any(2, 3, 2)]),
-    sample([any(3, 5)], {}, { gradient: false, skip: NO_GRADIENT }),
+    sample([any(3, 5)], {}, {
+      skip: { "graph gradient = tape gradient": "wants known extents, as in TensorFlow" },
+    }),
     sample([any(4, 2)], { full_matrices: true }, { gradient: false, skip: NO_GRADIENT }),
   ],
 };

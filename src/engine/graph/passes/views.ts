@@ -3,6 +3,7 @@
  * several, pointwise and row ops run on a product's rows before these get their axes back, and products read transposed
  * operands and repeated heads where they lie.
  */
+import { DTYPES } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { isConcrete, type PartialShape, sameShape, type Shape, sizeOf } from "../../core/shape.ts";
 import {
@@ -237,7 +238,9 @@ class Rebuilt {
   ): IrValue | null {
     const attrs: Record<string, unknown> = { ...node.attrs };
     const operands = inputs.map((v, i) => {
-      const before = i < 2 ? this.#untransposed(v, node.inputs[i]) : null;
+      // Exchanged axes of complex batches are conjugated too.
+      const isTurned = i < 2 && !(flags[0] === "adj_x" && DTYPES[v.dtype].kind === "complex");
+      const before = isTurned ? this.#untransposed(v, node.inputs[i]) : null;
       if (before !== null) attrs[flags[i]] = node.attrs[flags[i]] !== true;
       return before ?? v;
     });

@@ -7,6 +7,7 @@ import type { PartialShape } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { eighCpu, luCpu, svdCpu } from "../../kernels/host/linalg/decompose.ts";
+import { complexEighCpu, complexSvdCpu } from "../../kernels/host/linalg/complex_decompose.ts";
 import { eigCpu, eigLeftCpu } from "../../kernels/host/linalg/eig.ts";
 import { cast } from "../array/cast.ts";
 import { onesLike, zerosLike } from "../array/creation.ts";
@@ -14,8 +15,10 @@ import { gather } from "../array/gather.ts";
 import { range } from "../array/ranges.ts";
 import { expandDims, rank, shape } from "../array/view.ts";
 import { diag, diagPart, setDiag } from "./diagonals.ts";
-import { bandPart, flip, triangularSolve } from "./linalg.ts";
+import { adjointOf, flip, isComplex, NUMBERS, product } from "./adjoints.ts";
+import { bandPart, triangularSolve } from "./linalg.ts";
 import { matMul } from "./matmul.ts";
+import { sum } from "../reduce/reduce.ts";
 import { square } from "../pointwise/power.ts";
 import { add, div, mul, sub } from "../pointwise/arithmetic.ts";
 import { equal } from "../pointwise/compare.ts";
@@ -47,6 +50,19 @@ function gaps(a: Tensor): Tensor {
   return where(isNone, mul(gap, 0), div(1, where(isNone, onesLike(gap), gap)));
 }
 
+/** Half of what the phases of complex vectors, which are free, add: from one side, as TensorFlow does. */
+function turns(
+  [u, v]: readonly Tensor[],
+  [du, dv]: readonly (Tensor | null)[],
+): Tensor | null {
+  const [m, n] = [u, v].map((x) => x.staticShape?.at(-2) ?? null);
+  const isTall = m !== null && n !== null && m > n;
+  const [x, dx] = isTall ? [u, du] : [v, dv];
+  if (dx === null) return null;
+  const along = sum(mul(conj(x), dx), -2), twice = sub(along, conj(along));
+  return mul(twice, isTall ? 0.5 : -0.5);
+}
+
 /** The vectors have no gradient if a singular value repeats or is 0. J. Townsend, "Differentiating the SVD" (2016). */
 function svdGradient(
   [s, u, v]: readonly Tensor[],
@@ -55,22 +71,24 @@ function svdGradient(
   let inner = diag(ds ?? zerosLike(s)), outer: Tensor | null = null;
   const other = gaps(square(s));
   const across = (x: Tensor, dx: Tensor): Tensor => {
-    const product = matMul(x, dx, true);
-    return mul(other, sub(product, flip(product)));
+    const all = product(x, dx, true);
+    return mul(other, sub(all, adjointOf(all)));
   };
   // The part outside the space of the given vectors.
-  const beyond = (x: Tensor, dx: Tensor): Tensor => sub(dx, matMul(x, matMul(x, dx, true)));
+  const beyond = (x: Tensor, dx: Tensor): Tensor => sub(dx, matMul(x, product(x, dx, true)));
   const inverse = div(1, s);
   if (du !== null) {
     inner = add(inner, scaled(across(u, du), s));
-    outer = matMul(scaled(beyond(u, du), inverse), v, false, true);
+    outer = product(scaled(beyond(u, du), inverse), v, false, true);
   }
   if (dv !== null) {
     inner = add(inner, mul(across(v, dv), expandDims(s, -1)));
-    const part = matMul(scaled(u, inverse), beyond(v, dv), false, true);
+    const part = product(scaled(u, inverse), beyond(v, dv), false, true);
     outer = outer === null ? part : add(outer, part);
   }
-  const within = matMul(u, matMul(inner, v, false, true));
+  const turning = isComplex(u) ? turns([u, v], [du, dv]) : null;
+  if (turning !== null) inner = add(inner, diag(mul(turning, inverse)));
+  const within = matMul(u, product(inner, v, false, true));
   return outer === null ? within : add(within, outer);
 }
 
@@ -78,7 +96,7 @@ const Svd: OpDef = defineOp({
   name: "Svd",
   inputs: ["input: T"],
   outputs: ["s: T", "u: T", "v: T"],
-  attrs: ["compute_uv: bool = true", "full_matrices: bool = false", FLOATS],
+  attrs: ["compute_uv: bool = true", "full_matrices: bool = false", NUMBERS],
   infer: ([x], { compute_uv, full_matrices }): PartialShape[] => {
     const known = matrixShape("Svd", x);
     if (known === null) return [null, compute_uv ? null : [0], compute_uv ? null : [0]];
@@ -106,14 +124,15 @@ const Svd: OpDef = defineOp({
       return [svdGradient([s, u, v], [ds, du, dv])];
     },
   },
-  cpu: ([x], [s, u, v], { attrs }) => svdCpu(x, s, attrs.compute_uv ? [u, v] : null),
+  cpu: ([x], [s, u, v], { attrs }) =>
+    (isComplex(x) ? complexSvdCpu : svdCpu)(x, s, attrs.compute_uv ? [u, v] : null),
 });
 
 const Eigh: OpDef = defineOp({
   name: "SelfAdjointEigV2",
   inputs: ["input: T"],
   outputs: ["e: T", "v: T"],
-  attrs: ["compute_v: bool = true", FLOATS],
+  attrs: ["compute_v: bool = true", NUMBERS],
   infer: ([x], { compute_v }): PartialShape[] => {
     const known = matrixShape("SelfAdjointEigV2", x, true);
     if (known === null) return [null, compute_v ? null : [0]];
@@ -125,14 +144,15 @@ const Eigh: OpDef = defineOp({
     vjp: ({ input, e, v }, [de, dv], { attrs }) => {
       const vectors = attrs.compute_v ? v : apply(Eigh, [input], { compute_v: true })[1];
       const along = diag(de!);
-      const inner = attrs.compute_v ? add(along, mul(gaps(e), matMul(v, dv!, true))) : along;
-      const all = matMul(vectors, matMul(inner, vectors, false, true));
+      const inner = attrs.compute_v ? add(along, mul(gaps(e), product(v, dv!, true))) : along;
+      const all = matMul(vectors, product(inner, vectors, false, true));
       // Only the lower triangle was read.
-      const lower = bandPart(add(all, flip(all)), -1, 0);
+      const lower = bandPart(add(all, adjointOf(all)), -1, 0);
       return [setDiag(lower, mul(diagPart(lower), 0.5))];
     },
   },
-  cpu: ([x], [e, v], { attrs }) => eighCpu(x, e, attrs.compute_v ? v : null),
+  cpu: ([x], [e, v], { attrs }) =>
+    (isComplex(x) ? complexEighCpu : eighCpu)(x, e, attrs.compute_v ? v : null),
 });
 
 const strictlyLower = (x: Tensor): Tensor => sub(bandPart(x, -1, 0), bandPart(x, 0, 0));
@@ -234,8 +254,16 @@ const Eig: OpDef = defineOp({
   cpu: ([x], [e, v], { attrs }) => eigCpu(x, e, attrs.compute_v ? v : null),
 });
 
+/** Singular values of complex matrices as real numbers, in place of the complex ones. */
+function realOf(s: Tensor): Tensor {
+  if (!isComplex(s)) return s;
+  const values = real(s);
+  s.dispose();
+  return values;
+}
+
 /**
- * Singular value decompositions: `a = u · diag(s) · vᵀ` for each matrix, singular values descending. TensorFlow op `Svd`. Throws
+ * Singular value decompositions: `a = u · diag(s) · vᵀ` for each matrix (`vᴴ` for complex ones), singular values real and descending. TensorFlow op `Svd`. Throws
  * `ValueError` for what is no matrix.
  *
  * @example
@@ -248,7 +276,7 @@ const Eig: OpDef = defineOp({
 export function svd(a: TensorLike, fullMatrices = false): [s: Tensor, u: Tensor, v: Tensor] {
   const input = toFloatInput(a, "a", "svd");
   const [s, u, v] = apply(Svd, [input], { compute_uv: true, full_matrices: fullMatrices });
-  return [s, u, v];
+  return [realOf(s), u, v];
 }
 
 /**
@@ -264,11 +292,11 @@ export function svdvals(a: TensorLike): Tensor {
   const input = toFloatInput(a, "a", "svdvals");
   const [s, ...empty] = apply(Svd, [input], { compute_uv: false });
   for (const t of empty) t.dispose();
-  return s;
+  return realOf(s);
 }
 
 /**
- * Eigenvalues, ascending, and eigenvectors, as columns, of symmetric matrices; only the lower triangle is read. TensorFlow op
+ * Eigenvalues, ascending, and eigenvectors, as columns, of symmetric or Hermitian matrices; only the lower triangle is read. TensorFlow op
  * `SelfAdjointEigV2`. Throws `ValueError` for matrices that are not square.
  *
  * @example

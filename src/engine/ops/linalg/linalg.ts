@@ -6,10 +6,13 @@ import { broadcastShapes, type PartialShape, shapeText } from "../../core/shape.
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { UnimplementedError, ValueError } from "../../core/errors.ts";
+import {
+  complexQrCpu,
+  complexTriangularSolveCpu,
+} from "../../kernels/host/linalg/complex_triangles.ts";
 import { bandPartCpu, qrCpu, triangularSolveCpu } from "../../kernels/host/linalg/linalg.ts";
-import { concat, stack, unstack } from "../array/join.ts";
-import { transpose } from "../array/move.ts";
-import { rank } from "../array/view.ts";
+import { stack, unstack } from "../array/join.ts";
+import { stridedSlice } from "../array/strided_slice.ts";
 import { einsum } from "./einsum.ts";
 import {
   asTensor,
@@ -20,7 +23,11 @@ import {
   toInputs,
   toMatchingInputs,
 } from "../input.ts";
+import { adjointOf, conjugate, isComplex, NUMBERS, product } from "./adjoints.ts";
+import { diag, diagPart } from "./diagonals.ts";
 import { matMul } from "./matmul.ts";
+import { cast } from "../array/cast.ts";
+import { real } from "../pointwise/complex.ts";
 import { add, div, mul, neg, sub } from "../pointwise/arithmetic.ts";
 import { sum } from "../reduce/reduce.ts";
 import { norm } from "../reduce/reduce_derived.ts";
@@ -74,7 +81,7 @@ const MatrixTriangularSolve = defineOp({
   attrs: [
     "lower: bool = true",
     "adjoint: bool = false",
-    "T: {float64, float32, float16}",
+    NUMBERS,
   ],
   infer: ([a, b]) => {
     if (a.shape === null || b.shape === null) return [null];
@@ -101,20 +108,49 @@ const MatrixTriangularSolve = defineOp({
       const { lower, adjoint } = attrs;
       const db = apply1(MatrixTriangularSolve, [matrix, dy], { lower, adjoint: !adjoint });
       const da = needs[0]
-        ? neg(adjoint ? matMul(output, db, false, true) : matMul(db, output, false, true))
+        ? neg(adjoint ? product(output, db, false, true) : product(db, output, false, true))
         : null;
       return [da && sumLike(bandPart(da, lower ? -1 : 0, lower ? 0 : -1), 0), sumLike(db, 1)];
     },
   },
   meaning: { kind: "elimination", gives: "substitution" },
-  cpu: ([a, b], [out], { attrs }) => triangularSolveCpu(a, b, out, attrs.lower, attrs.adjoint),
+  cpu: ([a, b], [out], { attrs }) => {
+    const run = isComplex(a) ? complexTriangularSolveCpu : triangularSolveCpu;
+    run(a, b, out, attrs.lower, attrs.adjoint);
+  },
 });
+
+/** Columns `from` to `to` of each matrix. */
+const columns = (x: Tensor, from: number, to: number): Tensor =>
+  stridedSlice(x, [0, from], [0, to], null, 1, 1, 1);
+
+/**
+ * The gradient of matrices of no more columns than rows from that of their factors: D. Roberts and L. Roberts, "QR and LQ Decomposition Matrix
+ * Backpropagation Algorithms" (2020).
+ */
+function qrGradient(q: Tensor, r: Tensor, dq: Tensor, dr: Tensor): Tensor {
+  // Products with the inverse of R are triangular systems.
+  const byInverse = (x: Tensor): Tensor =>
+    adjointOf(
+      apply1(MatrixTriangularSolve, [r, adjointOf(x)], { lower: false, adjoint: false }),
+    );
+  const qdq = product(q, dq, true), rdr = product(r, dr, false, true);
+  const skew = add(sub(qdq, adjointOf(qdq)), sub(rdr, adjointOf(rdr)));
+  let inner = bandPart(skew, -1, 0);
+  if (isComplex(q)) {
+    // The diagonal of R stays real.
+    const turns = diagPart(sub(rdr, adjointOf(qdq)));
+    inner = add(inner, diag(conjugate(sub(turns, cast(real(turns), turns.dtype)))));
+  }
+  const first = matMul(q, add(dr, byInverse(inner)));
+  return add(first, byInverse(sub(dq, matMul(q, qdq))));
+}
 
 const Qr = defineOp({
   name: "Qr",
   inputs: ["input: T"],
   outputs: ["q: T", "r: T"],
-  attrs: ["full_matrices: bool = false", "T: {float64, float32, float16}"],
+  attrs: ["full_matrices: bool = false", NUMBERS],
   infer: ([x], { full_matrices }) => {
     if (x.shape === null) return [null, null];
     const [m, n] = extentsOf(x.shape, "Qr"), batch = x.shape.slice(0, -2);
@@ -125,33 +161,21 @@ const Qr = defineOp({
     saves: ["q", "r"],
     vjp: ({ q, r }, [dq, dr], { attrs }) => {
       const m = q.staticShape?.[q.rank - 2] ?? null, n = r.staticShape?.[r.rank - 1] ?? null;
-      if (m !== null && n !== null && (m < n || (attrs.full_matrices && m !== n))) {
+      if (m !== null && n !== null && attrs.full_matrices && m > n) {
         throw new UnimplementedError(
-          "Cannot differentiate qr: it is implemented for matrices with at least as many rows as columns, and full_matrices only for square ones",
+          "Cannot differentiate qr: full_matrices is implemented for matrices with no more rows than columns",
         );
       }
-      // Products with the inverse of R are triangular systems.
-      const byInverse = (x: Tensor): Tensor =>
-        flip(apply1(MatrixTriangularSolve, [r, flip(x)], { lower: false, adjoint: false }));
-      const qdq = matMul(q, dq, true, false), rdr = matMul(r, dr, false, true);
-      const skew = add(sub(qdq, flip(qdq)), sub(rdr, flip(rdr)));
-      const first = matMul(q, add(dr, byInverse(bandPart(skew, -1, 0))));
-      return [add(first, byInverse(sub(dq, matMul(q, qdq))))];
+      if (m === null || n === null || m >= n) return [qrGradient(q, r, dq!, dr!)];
+      // The columns beyond the square are products with Q.
+      const [left, right] = [r, dr!].map((x) => [columns(x, 0, m), columns(x, m, n)]);
+      const more = matMul(q, product(left[1], right[1], false, true));
+      const first = qrGradient(q, left[0], add(dq!, more), right[0]);
+      return [apply1(lookupOp("ConcatV2")!, [first, matMul(q, right[1]), intScalar(-1)])];
     },
   },
-  cpu: ([x], [q, r]) => qrCpu(x, q, r),
+  cpu: ([x], [q, r]) => (isComplex(x) ? complexQrCpu : qrCpu)(x, q, r),
 });
-
-/** Swaps the last two axes. */
-export function flip(x: Tensor): Tensor {
-  if (x.staticShape !== null) {
-    const n = x.staticShape.length;
-    return transpose(x, Array.from({ length: n }, (_, i) => (i < n - 2 ? i : 2 * n - 3 - i)));
-  }
-  const n = rank(x);
-  const before = apply1(lookupOp("Range")!, [intScalar(0), sub(n, 2), intScalar(1)]);
-  return transpose(x, concat([before, stack([sub(n, 1), sub(n, 2)])]));
-}
 
 /**
  * Keeps a band of each matrix: `numLower` diagonals below the main one and `numUpper` above it; negative numbers keep all.

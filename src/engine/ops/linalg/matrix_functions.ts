@@ -12,13 +12,13 @@ import { splitEqually } from "../array/join_ops.ts";
 import { stridedSlice } from "../array/strided_slice.ts";
 import { expandDims, shape, squeeze } from "../array/view.ts";
 import { asTensor, intScalar, shapeOfInput, toFloatInput } from "../input.ts";
-import { conj } from "../pointwise/complex.ts";
+import { conj, real } from "../pointwise/complex.ts";
 import { div, mul } from "../pointwise/arithmetic.ts";
 import { greater } from "../pointwise/compare.ts";
 import { where } from "../pointwise/select.ts";
 import { max, min, sum } from "../reduce/reduce.ts";
 import { svd, svdvals } from "./decompositions.ts";
-import { flip } from "./linalg.ts";
+import { flip, isComplex, product } from "./adjoints.ts";
 import { matMul } from "./matmul.ts";
 import { slogdet } from "./solve.ts";
 
@@ -34,7 +34,12 @@ function accuracy(x: Tensor, fn: string, times = 1): number | Tensor {
   const [rows, columns] = known?.slice(-2) ?? [null, null];
   if (rows !== null && columns !== null) return Math.max(rows, columns) * factor;
   const extents = stridedSlice(shape(x), [-2], [0], [1], 0, 1);
-  return mul(cast(max(extents), x.dtype), factor);
+  const dtype = x.dtype === "complex64"
+    ? "float32"
+    : x.dtype === "complex128"
+    ? "float64"
+    : x.dtype;
+  return mul(cast(max(extents), dtype), factor);
 }
 
 const Expm: OpDef = defineOp({
@@ -86,7 +91,11 @@ export function expm(input: TensorLike): Tensor {
 
 /** The relative accuracy of a floating dtype. */
 function epsilon(dtype: DType): number {
-  return dtype === "float64" ? 2 ** -52 : dtype === "float16" ? 2 ** -10 : 2 ** -23;
+  return dtype === "float64" || dtype === "complex128"
+    ? 2 ** -52
+    : dtype === "float16"
+    ? 2 ** -10
+    : 2 ** -23;
 }
 
 /**
@@ -109,7 +118,7 @@ export function pinv(a: TensorLike, rcond?: number): Tensor {
     const isOver = greater(s, least);
     // Not one over zero: its gradient would be NaN.
     const inverse = where(isOver, div(1, where(isOver, s, 1)), zerosLike(s));
-    return matMul(mul(v, expandDims(inverse, -2)), u, false, true);
+    return product(mul(v, expandDims(cast(inverse, x.dtype), -2)), u, false, true);
   });
 }
 
@@ -152,7 +161,7 @@ export function cond(a: TensorLike): Tensor {
 }
 
 /**
- * The logarithm of the determinant of each symmetric positive matrix. Follows TensorFlow `tf.linalg.logdet`.
+ * The logarithm of the determinant of each symmetric or Hermitian positive matrix, real. Follows TensorFlow `tf.linalg.logdet`.
  *
  * @example
  * ```ts
@@ -163,7 +172,10 @@ export function cond(a: TensorLike): Tensor {
 export function logdet(a: TensorLike): Tensor {
   const [sign, log] = slogdet(a);
   sign.dispose();
-  return log;
+  if (!isComplex(log)) return log;
+  const values = real(log);
+  log.dispose();
+  return values;
 }
 
 /**

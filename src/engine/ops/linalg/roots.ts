@@ -12,7 +12,7 @@ import { zerosLike } from "../array/creation.ts";
 import { splitEqually } from "../array/join_ops.ts";
 import { asTensor, intScalar, toFloatInput } from "../input.ts";
 import { conj } from "../pointwise/complex.ts";
-import { flip } from "./linalg.ts";
+import { flip } from "./adjoints.ts";
 
 /** Defines a function of square matrices that is real for real ones. */
 function define(name: string, dtypes: string, cpu: (x: NdArray, out: NdArray) => void): OpDef {

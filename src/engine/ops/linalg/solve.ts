@@ -3,12 +3,12 @@
  * Eliminations run on the host, with sums in float64.
  */
 import { apply, apply1, type OpInput } from "../../core/apply.ts";
-import { type DType, DTYPES } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { defineOp } from "../../core/op.ts";
 import { mergeShapes, type PartialShape, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { complexDeterminantCpu, complexSolveCpu } from "../../kernels/host/linalg/complex_solve.ts";
+import { complexCholeskyCpu } from "../../kernels/host/linalg/complex_triangles.ts";
 import { choleskyCpu, determinantCpu, solveCpu } from "../../kernels/host/linalg/solve.ts";
 import { cast } from "../array/cast.ts";
 import { gather } from "../array/gather.ts";
@@ -21,21 +21,8 @@ import { complex, conj, imag, real } from "../pointwise/complex.ts";
 import { logicalNot } from "../pointwise/logical.ts";
 import { where } from "../pointwise/select.ts";
 import { diagPart, setDiag } from "./diagonals.ts";
-import { bandPart, flip, qr, triangularSolve } from "./linalg.ts";
-import { matMul } from "./matmul.ts";
-
-const FLOATS = "T: {float64, float32, float16}";
-const NUMBERS = "T: {float64, float32, float16, complex64, complex128}";
-
-const isComplex = ({ dtype }: { readonly dtype: DType }): boolean =>
-  DTYPES[dtype].kind === "complex";
-/** The conjugates of complex numbers. */
-const conjugate = (x: Tensor): Tensor => isComplex(x) ? conj(x) : x;
-
-/** The product of matrices, or of their adjoints. */
-function product(a: Tensor, b: Tensor, adjointA: boolean, adjointB: boolean): Tensor {
-  return matMul(adjointA ? conjugate(a) : a, adjointB ? conjugate(b) : b, adjointA, adjointB);
-}
+import { adjointOf, conjugate, isComplex, NUMBERS, product } from "./adjoints.ts";
+import { bandPart, qr, triangularSolve } from "./linalg.ts";
 
 /** Returns the shape of a batch of square matrices. */
 function square(shape: PartialShape, op: string): PartialShape {
@@ -108,25 +95,25 @@ const LogMatrixDeterminant = defineOp({
 
 /** The gradient of matrices from that of their factors: I. Murray, "Differentiation of the Cholesky decomposition" (2016), equation 10. */
 export function choleskyGradient(l: Tensor, dy: Tensor): Tensor {
-  const product = matMul(l, dy, true);
-  const lower = sub(bandPart(product, -1, 0), mul(bandPart(product, 0, 0), 0.5));
+  const all = product(l, dy, true);
+  const lower = sub(bandPart(all, -1, 0), mul(bandPart(all, 0, 0), 0.5));
   const left = triangularSolve(l, lower, true, true);
-  const both = triangularSolve(l, flip(left), true, true);
-  return mul(add(both, flip(both)), 0.5);
+  const both = triangularSolve(l, adjointOf(left), true, true);
+  return mul(add(both, adjointOf(both)), 0.5);
 }
 
 const Cholesky = defineOp({
   name: "Cholesky",
   inputs: ["input: T"],
   outputs: ["output: T"],
-  attrs: [FLOATS],
+  attrs: [NUMBERS],
   infer: ([x]) => [square(x.shape, "Cholesky")],
   grad: {
     saves: ["output"],
     vjp: ({ output: l }, [dy]) => [choleskyGradient(l, dy)],
   },
   meaning: { kind: "elimination", gives: "cholesky" },
-  cpu: ([x], [out]) => choleskyCpu(x, out),
+  cpu: ([x], [out]) => (isComplex(x) ? complexCholeskyCpu : choleskyCpu)(x, out),
 });
 
 /** Returns the extents of matrices and right-hand sides. Throws `ValueError` where they do not fit. */
@@ -172,13 +159,13 @@ const MatrixSolve = defineOp({
 
 /** Solves least squares by the normal equations, as TensorFlow's fast path does. */
 function byNormalEquations(a: Tensor, b: Tensor, l2: OpInput, wide: boolean): Tensor {
-  const gram = wide ? matMul(a, a, false, true) : matMul(a, a, true);
+  const gram = wide ? product(a, a, false, true) : product(a, a, true);
   const n = gram.staticShape![gram.rank - 1]!;
   const regular = add(gram, mul(eye(n, n, null, a.dtype), cast(asTensor(l2), a.dtype)));
   const factor = cholesky(regular);
   return wide
-    ? matMul(a, choleskySolve(factor, b), true)
-    : choleskySolve(factor, matMul(a, b, true));
+    ? product(a, choleskySolve(factor, b), true)
+    : choleskySolve(factor, product(a, b, true));
 }
 
 /**
@@ -189,30 +176,30 @@ function byBothEquations(a: Tensor, b: Tensor, l2: OpInput | null): Tensor {
   const [rows, columns] = [2, 1].map((back) => gather(shape(a), sub(rank(a), back)));
   const isWide = less(rows!, columns!);
   const [tall, wide] = [isWide, logicalNot(isWide)].map((isOther, i) => {
-    const gram = i === 1 ? matMul(a, a, false, true) : matMul(a, a, true);
+    const gram = i === 1 ? product(a, a, false, true) : product(a, a, true);
     const other = cast(isOther, a.dtype);
     const more = l2 === null ? other : add(cast(asTensor(l2), a.dtype), other);
     const factor = cholesky(setDiag(gram, add(diagPart(gram), more)));
     return i === 1
-      ? matMul(a, choleskySolve(factor, b), true)
-      : choleskySolve(factor, matMul(a, b, true));
+      ? product(a, choleskySolve(factor, b), true)
+      : choleskySolve(factor, product(a, b, true));
   });
   return where(isWide, wide!, tall!);
 }
 
 /** Solves least squares by an orthogonal basis, which loses fewer digits. */
 function byQr(a: Tensor, b: Tensor, wide: boolean): Tensor {
-  const [q, r] = qr(wide ? flip(a) : a);
+  const [q, r] = qr(wide ? adjointOf(a) : a);
   return wide
-    ? matMul(q, triangularSolve(r, b, false, true))
-    : triangularSolve(r, matMul(q, b, true), false);
+    ? product(q, triangularSolve(r, b, false, true))
+    : triangularSolve(r, product(q, b, true), false);
 }
 
 const MatrixSolveLs = defineOp({
   name: "MatrixSolveLs",
   inputs: ["matrix: T", "rhs: T", "l2_regularizer: double"],
   outputs: ["output: T"],
-  attrs: [FLOATS, "fast: bool = true"],
+  attrs: [NUMBERS, "fast: bool = true"],
   infer: ([a, b]) => {
     if (a.shape === null || b.shape === null) return [null];
     const { batch, columns, results } = systems("least squares", a.shape, b.shape);
@@ -271,7 +258,7 @@ export function slogdet(input: TensorLike): [sign: Tensor, logAbsDeterminant: Te
 }
 
 /**
- * The lower triangle L of `L · Lᵀ` for each symmetric matrix; only the lower triangle is read. NaN where a matrix is not positive
+ * The lower triangle L of `L · Lᵀ` for each symmetric matrix, of `L · Lᴴ` for complex ones; only the lower triangle is read. NaN where a matrix is not positive
  * definite. TensorFlow op `Cholesky`. Throws `ValueError` for matrices that are not square.
  *
  * @example

@@ -14,7 +14,7 @@ import { asTensor, shapeOfInput, toFloatInput, toMatchingInputs } from "../input
 import { add, mul, neg } from "../pointwise/arithmetic.ts";
 import { sum } from "../reduce/reduce.ts";
 import { diagPart } from "./diagonals.ts";
-import { flip } from "./linalg.ts";
+import { flip } from "./adjoints.ts";
 import { brief } from "../../core/text.ts";
 
 const FLOATS = "T: {float64, float32, float16}";
