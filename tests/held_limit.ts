@@ -12,9 +12,11 @@ export class HeldLimit implements Disposable {
   constructor(ms = 87_654_321) {
     this.ms = ms;
     const set = (fn: () => void, delay?: number): ReturnType<typeof setTimeout> => {
-      if (delay !== ms) return this.#setTimeout(fn, delay);
+      // Pages refuse a timer set as a method of another object.
+      const start = this.#setTimeout;
+      if (delay !== ms) return start(fn, delay);
       // The timer behind a held one is there to be cleared.
-      const timer = this.#setTimeout(fn, 2 ** 31 - 1);
+      const timer = start(fn, 2 ** 31 - 1);
       this.#held.set(timer, fn);
       return timer;
     };
