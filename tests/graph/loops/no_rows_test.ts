@@ -80,6 +80,36 @@ const CASES: readonly Case[] = [
     want: [0, 3, 1],
     notInFile: true,
   },
+  {
+    name: "a scan within a map over no rows of unknown rank",
+    fn: (x: Any) => tf.mapFn((e: tf.Tensor) => tf.scan(plus, e), x),
+    given: [[[0, 3, 2], null]],
+    want: [0, 3, 2],
+    notInFile: true,
+  },
+  {
+    name: "a scan from a captured state within a map over no rows",
+    fn: (x: Any, y: Any) => tf.mapFn((e: tf.Tensor) => tf.scan(sumUp, e, { initializer: y }), x),
+    given: [[[0, 3, 2], null], [[4], null]],
+    want: [0, 3, 4],
+    notInFile: true,
+  },
+  {
+    name: "a condition within maps over no rows",
+    fn: (x: Any) =>
+      tf.mapFn(
+        (e: tf.Tensor) =>
+          tf.mapFn(
+            (r: tf.Tensor) =>
+              tf.cond(tf.greater(tf.sum(r), 0), () => tf.mul(r, 2), () => tf.neg(r)),
+            e,
+          ),
+        x,
+      ),
+    given: [[[0, 3, 2], null]],
+    want: [0, 3, 2],
+    notInFile: true,
+  },
   // TensorFlow: [0, 4, 2].
   {
     name: "a list that a loop without turns would write to",

@@ -1,8 +1,9 @@
 /** Shapes of what a body would give: a loop without turns has no results that could be asked. */
-import { inferOutputs } from "../../core/op.ts";
+import { type Attrs, inferOutputs } from "../../core/op.ts";
 import { compatible, mergeShapes, type PartialShape } from "../../core/shape.ts";
-import { constantValue, type SymbolicTensor } from "../../graph/operation.ts";
+import { constantValue, type Operation, type SymbolicTensor } from "../../graph/operation.ts";
 import type { ConcreteFunction } from "../functions/concrete_function.ts";
+import type { Branch } from "./branch.ts";
 
 /**
  * Infers the shapes of a body's results from those of its inputs, arguments first, then captures. What the ops of the body cannot tell
@@ -24,7 +25,8 @@ export function shapesOfUncalled(
       value: constantValue(t),
     }));
     try {
-      const inferred = inferOutputs(op.def, specs, op.attrs).outputs;
+      const attrs = { ...op.attrs, ...functionsOfUncalled(op, specs.map((s) => s.shape)) };
+      const inferred = inferOutputs(op.def, specs, attrs).outputs;
       op.outputs.forEach((t, i) => {
         const { shape } = inferred[i];
         if (compatible(shape, t.staticShape)) shapes.set(t, mergeShapes(shape, t.staticShape));
@@ -34,4 +36,23 @@ export function shapesOfUncalled(
     }
   }
   return outputs.map(shapeOf);
+}
+
+/** The functions of a scan or a condition, whose results have the shapes that these inputs of the op would give them. */
+function functionsOfUncalled(op: Operation, inputs: readonly PartialShape[]): Attrs {
+  const { Tin, elems = 0, states = 0 } = op.attrs as {
+    Tin?: readonly unknown[];
+    elems?: number;
+    states?: number;
+  };
+  const given = inputs.slice(inputs.length - (Tin?.length ?? 0));
+  const args = given.slice(0, elems + states).map((s, i) => i < elems ? s && s.slice(1) : s);
+  const called = Object.entries(op.attrs).flatMap(([name, value]) => {
+    const { f, from } = (value ?? {}) as Partial<Branch>;
+    // A loop's state may change in each turn.
+    if (f === undefined || from === undefined || f.graph.inputs.length !== args.length) return [];
+    const shapes = shapesOfUncalled(f, [...args, ...from.map((i) => given[i])]);
+    return [[name, { f: { outputs: shapes.map((staticShape) => ({ staticShape })) } }]];
+  });
+  return Object.fromEntries(called);
 }
