@@ -218,3 +218,48 @@ testOnDevices(
     }
   },
 );
+
+const INF = Infinity;
+
+testOnDevices(
+  "metrics of infinite predictions, of NaN and of labels without a class are Keras's",
+  async () => {
+    const { mean, precision, recall, topKCategoricalAccuracy } = metrics;
+    const logits = { thresholds: 0 }, bits = [0, 1, 1, 0], far = [INF, 2, -INF, -1];
+    const top = () => metrics.sparseTopKCategoricalAccuracy(2);
+    const entropy = () => metrics.sparseCategoricalCrossentropy({ fromLogits: true });
+    const cases: [tf.metrics.Metric, () => unknown, number[]][] = [];
+    const ask = (
+      make: () => tf.metrics.LabelMetric,
+      [y, p, sampleWeight]: readonly tf.TensorLike[],
+      ...wanted: number[]
+    ): void => {
+      const metric = make();
+      cases.push([metric, () => metric.updateState(y, p, { sampleWeight }), wanted]);
+    };
+    const loss = mean();
+    cases.push([loss, () => loss.updateState([[1, 2], [3, INF]], { sampleWeight: [1, 2] }), [INF]]);
+    ask(metrics.meanSquaredError, [[[1, 2], [1, 1]], [[3, 5], [INF, 1]], [1, 1]], INF);
+    ask(() => precision(logits), [bits, far], 0.5);
+    ask(() => precision(logits), [bits, far, [1, 2, 3, 4]], 2 / 3);
+    ask(() => recall(logits), [bits, far], 0.5);
+    const f1 = () => metrics.f1Score({ numClasses: 2, threshold: 0.5 });
+    ask(f1, [[[1, 0], [0, 1]], [[INF, 0.1], [0.2, -INF]]], 1, 0);
+    ask(() => topKCategoricalAccuracy(2), [[[0, 0, 1]], [[INF, 0.3, 0.4]]], 0);
+    ask(top, [[1, 0], [[NaN, 0.3, 0.4], [0.5, 0.1, 0.2]]], 0.5);
+    ask(top, [[1, 7, -1], [[-1, -3, -4], [-5, -1, -2], [-1, -2, -3]]], 1 / 3);
+    ask(entropy, [[1, 0], [[-INF, 2], [1, -INF]]], 0);
+    ask(metrics.sparseCategoricalCrossentropy, [[1, 0], [[0, 2], [1, 3]]], 0.34657368);
+    for (const [metric, update, wanted] of cases) {
+      for (const compiled of [false, true]) {
+        (compiled ? tf.function(() => void update()) : update)();
+        const found = [...await metric.result().data() as Float32Array];
+        wanted.forEach((x, i) => {
+          if (x === INF) assertEquals(found[i], x, `${metric}, compiled ${compiled}`);
+          else assertAlmostEquals(found[i], x, 1e-5, `${metric}, compiled ${compiled}`);
+        });
+      }
+      metric.dispose();
+    }
+  },
+);

@@ -3,7 +3,7 @@ import { optionCheck, wantNumber, wantObject } from "../../engine/core/arguments
 import { ValueError } from "../../engine/core/errors.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
-import { zerosLike } from "../../engine/ops/array/creation.ts";
+import { onesLike } from "../../engine/ops/array/creation.ts";
 import { reverse } from "../../engine/ops/array/move.ts";
 import { diagPart } from "../../engine/ops/array/ranges.ts";
 import { unsortedSegmentSum } from "../../engine/ops/array/segment.ts";
@@ -22,9 +22,11 @@ import { LabelMetric, type MetricState, wantSameShape } from "./metric.ts";
 
 /** Weights of all elements of `x`, which may be those of its first axes; ones where there are none. */
 function weightsLike(x: Tensor, weight: Tensor | null): Tensor {
-  let w = weight ?? add(zerosLike(x), 1);
+  const ones = onesLike(x);
+  if (weight === null) return ones;
+  let w = weight;
   while (w.rank < x.rank) w = expandDims(w, -1);
-  return add(mul(x, 0), w);
+  return mul(ones, w);
 }
 
 /** 1 where a label is true, else 0. */
@@ -61,7 +63,7 @@ function ratioMetric(
     const flat = (x: Tensor): Tensor => reshape(x, [1, -1]);
     const w = flat(weightsLike(p, weight)), t = flat(truth(y));
     const positive = cast(greater(flat(p), list.map((v) => [v])), "float32");
-    const ones = add(mul(positive, 0), 1);
+    const ones = onesLike(positive);
     const all = others === "labels" ? mul(t, ones) : positive;
     return {
       truePositives: sum(mul(mul(positive, t), w), 1),

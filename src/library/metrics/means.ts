@@ -5,16 +5,18 @@ import { ValueError } from "../../engine/core/errors.ts";
 import { compatible, shapeText } from "../../engine/core/shape.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
+import { onesLike } from "../../engine/ops/array/creation.ts";
 import { oneHot } from "../../engine/ops/array/ranges.ts";
 import { size, squeeze } from "../../engine/ops/array/view.ts";
 import { add, divNoNan, mul, neg, sub } from "../../engine/ops/pointwise/arithmetic.ts";
-import { equal, greater, less } from "../../engine/ops/pointwise/compare.ts";
+import { equal, greater, isFinite, less } from "../../engine/ops/pointwise/compare.ts";
 import { exp, log } from "../../engine/ops/pointwise/exponential.ts";
+import { logicalAnd } from "../../engine/ops/pointwise/logical.ts";
 import { sqrt, square } from "../../engine/ops/pointwise/power.ts";
 import { abs } from "../../engine/ops/pointwise/rounding.ts";
-import { clipByValue, maximum } from "../../engine/ops/pointwise/select.ts";
+import { clipByValue, maximum, where } from "../../engine/ops/pointwise/select.ts";
 import { argMax } from "../../engine/ops/reduce/arg_reduce.ts";
-import { mean as meanOf, sum as sumOf } from "../../engine/ops/reduce/reduce.ts";
+import { all, mean as meanOf, sum as sumOf } from "../../engine/ops/reduce/reduce.ts";
 import { logSumExp } from "../../engine/ops/reduce/reduce_derived.ts";
 import {
   LabelMetric,
@@ -39,8 +41,8 @@ function weighted(values: Tensor, weight: Tensor | null): { total: Tensor; count
   }
   const axes = Array.from({ length: values.rank - own.rank }, (_, i) => own.rank + i);
   const each = axes.length === 0 ? values : meanOf(values, axes);
-  const products = mul(each, own), ones = add(mul(each, 0), own);
-  return { total: sumOf(products), count: sumOf(ones) };
+  const products = mul(each, own), weights = mul(onesLike(each), own);
+  return { total: sumOf(products), count: sumOf(weights) };
 }
 
 function meanRule(finish: (mean: Tensor) => Tensor = (x) => x): MetricRule {
@@ -205,11 +207,16 @@ export function sparseCategoricalAccuracy(): LabelMetric {
   );
 }
 
-/** 1 where fewer than `k` classes have a greater prediction than the label's. */
+/** Sum along the last axis of what stands where one-hot labels are 1; other values, infinite ones too, add nothing. */
+function ownOf(labels: Tensor, x: Tensor, keepDims = false): Tensor {
+  return sumOf(where(greater(labels, 0), x, 0), -1, keepDims);
+}
+
+/** 1 where fewer than `k` classes have a greater prediction than the label's, 0 for predictions that are not all finite and for no label. */
 function amongTop(labels: Tensor, p: Tensor, k: number): Tensor {
-  const own = sumOf(mul(p, labels), -1, true);
-  const above = sumOf(cast(greater(p, own), "float32"), -1);
-  return cast(less(above, k), "float32");
+  const above = sumOf(cast(greater(p, ownOf(labels, p, true)), "float32"), -1);
+  const known = logicalAnd(all(isFinite(p), -1), greater(sumOf(labels, -1), 0));
+  return cast(logicalAnd(less(above, k), known), "float32");
 }
 
 function checkCount(k: number, fn: string): void {
@@ -430,7 +437,9 @@ function sparseEntropy(
 ): LabelMetric {
   return meanMetric(name, (y, p) => {
     const labels = oneHot(cast(classesOf(name, y, p), "int32"), depthOf(p, name));
-    return neg(sumOf(mul(labels, logOf(p, fromLogits)), -1));
+    // Probabilities are clipped before they are divided by their sum, as Keras does it here.
+    const scores = fromLogits ? p : log(clipByValue(p, EPSILON, 1 - EPSILON));
+    return neg(ownOf(labels, logOf(scores, true)));
   }, finish);
 }
 
