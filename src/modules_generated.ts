@@ -552,6 +552,7 @@ import "./engine/ops/ragged/sparse_moves.ts";
 import "./engine/ops/ragged/sparse_namespace.ts";
 import "./engine/ops/sets/set_ops.ts";
 import "./engine/ops/sets/namespace.ts";
+import "./engine/kernels/host/text/regex_syntax.ts";
 import "./engine/kernels/host/text/regex.ts";
 import "./engine/ops/host/buckets.ts";
 import "./engine/ops/host/string.ts";

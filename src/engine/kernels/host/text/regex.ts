@@ -2,9 +2,16 @@
 import { InvalidArgumentError } from "../../../core/errors.ts";
 import { bytesOfText } from "../../../core/arrays/short_bytes.ts";
 import { decodeString } from "../../../core/text.ts";
+import { patternOfRE2 } from "./regex_syntax.ts";
 
 /** Converts a pattern of RE2. Throws `InvalidArgumentError` for an invalid one. */
 export function regexOf(pattern: string, flags: string): RegExp {
+  try {
+    return new RegExp(patternOfRE2(pattern), `${flags}u`);
+  } catch (error) {
+    if (error instanceof InvalidArgumentError) throw error;
+    // Braces and brackets that stand for themselves are refused under the flag `u`.
+  }
   try {
     return new RegExp(pattern, flags);
   } catch (cause) {
