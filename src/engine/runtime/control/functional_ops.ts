@@ -21,6 +21,7 @@ import { expandDims } from "../../ops/array/view.ts";
 import { fill } from "../../ops/array/creation.ts";
 import { nameScope } from "../../graph/scopes.ts";
 import { applyControl, trace, type Traced } from "./branch.ts";
+import { foresee } from "./no_rows.ts";
 import { concatOf, rowCount, rowsShape, Scan } from "./scan_loop.ts";
 import { tidy } from "../eager/tensor.ts";
 import { currentRun } from "../run/run_context.ts";
@@ -348,11 +349,13 @@ function loopEagerly(l: Loop): LoopResult {
   const n = rowCount(l.elems)!;
   if (n === 0) {
     const { traced, results: { parts, structure } } = traceLoop(l);
-    const stacked = traced.f.outputs.slice(l.states.length).map((o, k) =>
-      parts[k].by === "concat"
-        ? concatOf([], o.dtype, o.staticShape)
-        : fill(rowsShape(0, o.staticShape), 0, o.dtype)
-    );
+    const results = foresee(traced.f, []).slice(l.states.length);
+    const stacked = results.map(({ shape }, k) => {
+      const { dtype } = traced.f.outputs[l.states.length + k];
+      return parts[k].by === "concat"
+        ? concatOf([], dtype, shape)
+        : fill(rowsShape(0, shape), 0, dtype);
+    });
     return { states: l.states, stacked, structure };
   }
   const rows = l.elems.map((t) => unstack(t));

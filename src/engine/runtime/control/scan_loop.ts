@@ -27,7 +27,7 @@ import { forTapeOnly, tapeOnlyCallOf } from "./tape_only.ts";
 import { cpuDevice } from "../devices/devices.ts";
 import { rowsOnHost, stackOnHost } from "../run/host_rows.ts";
 import { hostStateOfScan } from "./host_state.ts";
-import { shapesOfUncalled } from "./no_rows.ts";
+import { foresee, type Foreseen } from "./no_rows.ts";
 import { runInLockstep } from "./lockstep.ts";
 import { rowProgram } from "./row_program.ts";
 import { runFold, runRows } from "./rows.ts";
@@ -122,15 +122,18 @@ function runScan(call: RunCall): HostResults | Promise<HostResults> {
   };
   // Without rows a result that is also a state has its shape, others what the body would make of these inputs.
   const rowShapes = (): PartialShape[] => {
-    const given = inputs.map(shapeOfInput);
-    const would = shapesOfUncalled(body.f, [
-      ...given.slice(0, elems).map((s) => s && s.slice(1)),
+    const given = inputs.map((x): Foreseen => ({
+      shape: shapeOfInput(x),
+      value: x instanceof NdArray ? x : undefined,
+    }));
+    const would = foresee(body.f, [
+      ...given.slice(0, elems).map(({ shape }) => ({ shape: shape && shape.slice(1) })),
       ...given.slice(elems, elems + count),
       ...body.from.map((i) => given[i]),
     ]);
     return outputs.map((t, k) => {
       const i = body.f.outputs.indexOf(t);
-      return i < count ? shapeOfInput(state[i]) : would[count + k];
+      return i < count ? shapeOfInput(state[i]) : would[count + k].shape;
     });
   };
   const finish = (n: number): OpInput[] => {

@@ -9,7 +9,7 @@ import type { EagerTensor } from "../eager/tensor.ts";
 
 /** Returns an ordinary op's results; null if it fails: a run then reports the error. */
 export function computeNow(
-  { def, attrs }: IrNode,
+  { def, attrs }: Pick<IrNode, "def" | "attrs">,
   inputs: readonly NdArray[],
 ): readonly NdArray[] | null {
   return isolated({}, () => {
