@@ -1,5 +1,6 @@
 /** Ops that only change how memory is read: reshape, identity, expandDims, squeeze; and shape queries. */
 import { apply1, type OpInput } from "../../core/apply.ts";
+import type { DType } from "../../core/dtype.ts";
 import { defineOp, type GradRule, type OpDef } from "../../core/op.ts";
 import { NdArray, setElement } from "../../core/nd_array.ts";
 import {
@@ -112,14 +113,18 @@ export function setInts(out: NdArray, values: readonly number[]): void {
   values.forEach((v, i) => setElement(out, i, out.dtype === "int64" ? BigInt(v) : v));
 }
 
+type Answer = (shape: ConcreteShape) => readonly number[];
+
+const answers = new Map<OpDef, Answer>();
+
 /** Defines an op that queries the shape of its input; `infer` returns the answer's shape. */
 function defineQuery(
   name: string,
-  answer: (shape: ConcreteShape) => readonly number[],
+  answer: Answer,
   infer: (x: PartialShape) => PartialShape = () => [],
 ): OpDef {
   const typed = name !== "Rank";
-  return defineOp({
+  const def = defineOp({
     name,
     inputs: ["input: T"],
     outputs: [typed ? "output: out_type" : "output: int32"],
@@ -129,6 +134,18 @@ function defineQuery(
     shapeOnly: true,
     cpu: (_, [out], { inputs: [x] }) => setInts(out, answer(x.shape)),
   });
+  answers.set(def, answer);
+  return def;
+}
+
+/** Returns the result of an op that queries a shape; null for other ops. */
+export function answerOf(def: OpDef, dtype: DType, shape: ConcreteShape): NdArray | null {
+  const answer = answers.get(def);
+  if (answer === undefined) return null;
+  const numbers = answer(shape), [length] = def.infer([{ dtype, shape }], {});
+  const out = NdArray.zeros(dtype, length as ConcreteShape);
+  setInts(out, numbers);
+  return out;
 }
 
 const Shape = defineQuery("Shape", (shape) => shape, (x) => [x === null ? null : x.length]);

@@ -1,6 +1,6 @@
 /** Shapes of what a body would give: a loop without turns has no results that could be asked. */
 import { effectsOf } from "../../graph/effect_order.ts";
-import { NdArray } from "../../core/nd_array.ts";
+import type { NdArray } from "../../core/nd_array.ts";
 import { type Attrs, inferOutputs } from "../../core/op.ts";
 import {
   compatible,
@@ -11,7 +11,7 @@ import {
   sizeOf,
 } from "../../core/shape.ts";
 import { constantValue, type Operation, type SymbolicTensor } from "../../graph/operation.ts";
-import { setInts } from "../../ops/array/view.ts";
+import { answerOf } from "../../ops/array/view.ts";
 import type { ConcreteFunction } from "../functions/concrete_function.ts";
 import { computeNow } from "../plan/compute_now.ts";
 import type { Branch } from "./branch.ts";
@@ -61,27 +61,14 @@ function shapesOf(op: Operation, given: readonly Foreseen[]): PartialShape[] {
   return inferOutputs(op.def, specs, attrs).outputs.map(({ shape }) => shape);
 }
 
-/** Answers of ops that read the shape of their input alone. */
-const QUERIES: Readonly<Record<string, (shape: readonly number[]) => readonly number[]>> = {
-  Shape: (shape) => shape,
-  Rank: (shape) => [shape.length],
-  Size: (shape) => [sizeOf(shape)],
-};
-
 /** Computes small results that follow from shapes; null for others. */
 function valuesOf(
-  { type, def, attrs, outputs }: Operation,
+  { def, attrs, outputs }: Operation,
   given: readonly Foreseen[],
   shapes: readonly PartialShape[],
 ): readonly NdArray[] | null {
-  const [shape] = given.map((g) => g.shape), answer = QUERIES[type];
-  if (answer !== undefined) {
-    if (!isConcrete(shape)) return null;
-    const numbers = answer(shape), [{ dtype }] = outputs;
-    const value = NdArray.zeros(dtype, type === "Shape" ? [numbers.length] : []);
-    setInts(value, numbers);
-    return [value];
-  }
+  const [{ shape }] = given, answer = isConcrete(shape) && answerOf(def, outputs[0].dtype, shape);
+  if (answer) return [answer];
   if (def.stateful || def.host || effectsOf({ def, attrs }) !== "none") return null;
   const values = given.flatMap(({ value }) => value ?? []);
   if (values.length < given.length) return null;
