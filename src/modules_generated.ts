@@ -878,6 +878,7 @@ import "./library/io/decode/example_features.ts";
 import "./engine/ops/decode/jpeg_parts.ts";
 import "./engine/ops/decode/texts.ts";
 import "./engine/ops/decode/sparse_texts.ts";
+import "./engine/ops/decode/ragged_partitions.ts";
 import "./engine/ops/decode/sparse_feature.ts";
 import "./engine/ops/decode/mod.ts";
 import "./library/io/examples.ts";

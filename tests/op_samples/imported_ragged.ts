@@ -49,6 +49,10 @@ export const IMPORTED_RAGGED: SampleTable = {
     sample([wide(0, 2, 3), any(3, 2)], { RAGGED_RANK: 1 }),
     sample([vector(0, 1, 1), vector(0, 2), any(2)], { RAGGED_RANK: 2 }),
   ],
+  _RaggedPartition: [
+    sample([vector(0, 3, 5), vector(1, 2, 2), vector(0, 2, 3)], { kind: "rowLengths" }),
+    sample([vector(0, 4), vector(2), vector(0, 4)], { kind: "uniformRowLength" }),
+  ],
   RaggedTensorToVariantGradient: [sample([plain, wide(0, 1, 3), vector(3)], flags)],
   _ZerosOfVariants: [sample([rows])],
   _SumOfVariants: [sample([rows, rows, rows])],

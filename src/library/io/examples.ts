@@ -16,10 +16,13 @@ import {
   type Found,
   mergedSparse,
   ParseExampleV2,
+  type PartedBy,
+  partitioned,
+  wholeOf,
   writeExample,
 } from "../../engine/ops/decode/mod.ts";
-import { asTensor, toInput } from "../../engine/ops/input.ts";
-import { RaggedTensorSpec } from "../../engine/ops/ragged/ragged_tensor.ts";
+import { asTensor, intVector, toInput } from "../../engine/ops/input.ts";
+import { type RaggedTensor, RaggedTensorSpec } from "../../engine/ops/ragged/ragged_tensor.ts";
 import { SparseTensorSpec } from "../../engine/ops/ragged/sparse_tensor.ts";
 import type { Bytes } from "./bytes.ts";
 import type { Contents } from "./image_ops.ts";
@@ -31,6 +34,8 @@ import {
   type ExampleFeatures,
   noStrings,
   type ParsedExample,
+  partOf,
+  type RaggedFeature,
   rankOf,
   recordsInput,
 } from "./decode/example_features.ts";
@@ -84,7 +89,7 @@ export function parseExample<const F extends ExampleFeatures>(
 }
 
 /**
- * Parses one record of `tf.train.Example`: as {@linkcode parseExample}, but a ragged feature is a vector. Parsing a
+ * Parses one record of `tf.train.Example`: as {@linkcode parseExample}, but a ragged feature is a vector, and with partitions has one dimension less. Parsing a
  * batch at once is faster. Follows TensorFlow `tf.io.parse_single_example`.
  *
  * @example
@@ -101,13 +106,17 @@ export function parseExample<const F extends ExampleFeatures>(
 export function parseSingleExample<const F extends ExampleFeatures>(
   serialized: Contents,
   features: F,
-): ParsedExample<F, Tensor> {
+): ParsedExample<F, Tensor, RaggedTensor | Tensor> {
   const input = recordsInput(serialized, "parseSingleExample");
   const rank = rankOf(input);
   if (rank !== 0 && rank !== null) {
     throw new ValueError(`Input serialized must be a scalar, received rank ${rank}`);
   }
-  return parse(input, noStrings(), features, true) as ParsedExample<F, Tensor>;
+  return parse(input, noStrings(), features, true) as ParsedExample<
+    F,
+    Tensor,
+    RaggedTensor | Tensor
+  >;
 }
 
 function parse(
@@ -150,13 +159,32 @@ function parse(
       sparse.map(({ key }, i): [string, Found] => [key, [indices[i], values[i], shapes[i]]]),
     );
     dense.forEach(({ name }, i) => found.set(name, [tensors[i]]));
-    ragged.forEach(({ name }, i) => found.set(name, isSingle ? [flat[i]] : [flat[i], splits[i]]));
+    const rows = new Map(
+      ragged.map(({ key }, i): [string, [Tensor, Tensor]] => [
+        key,
+        [flat[i], isSingle ? wholeOf(flat[i]) : splits[i]],
+      ]),
+    );
+    const partedRows = (name: string, { valueKey, partitions = [] }: RaggedFeature): Tensor[] => {
+      const [values, records] = rows.get(valueKey ?? name)!;
+      const parts = partitions.map((partition): PartedBy => {
+        const [kind, by] = partOf(partition);
+        if (typeof by === "number") {
+          return { kind, values: asTensor(intVector([by])), splits: records, length: by };
+        }
+        const [own, ends] = rows.get(by)!;
+        return { kind, values: own, splits: ends };
+      });
+      const [all, outer, ...inner] = partitioned(values, records, parts);
+      return isSingle ? [all, ...inner] : [all, outer, ...inner];
+    };
     const partsOf = (name: string): Tensor[] => {
       const feature = features[name];
       if (feature.kind === "sparse") {
         const ids = [feature.indexKey].flat().map((key) => lists.get(key)!);
         return mergedSparse(name, feature, { ids, own: lists.get(feature.valueKey)! });
       }
+      if (feature.kind === "ragged") return partedRows(name, feature);
       if (feature.kind !== "varLen") return found.get(name)!;
       const [at, own, dims] = lists.get(name)!;
       return [cast(at, "int32"), own, cast(dims, "int32")];
@@ -166,13 +194,28 @@ function parse(
   return packComponents(structureOf(features, isSingle), parts);
 }
 
+/** The spec of a ragged feature; null where one record's is a tensor. */
+function partedSpec(
+  { dtype, partitions = [] }: RaggedFeature,
+  isSingle: boolean,
+): RaggedTensorSpec | null {
+  const lengths = partitions.map((partition) => {
+    const [, by] = partOf(partition);
+    return typeof by === "number" ? by : null;
+  });
+  const last = lengths.findLastIndex((n) => n === null) + 1, raggedRank = last + (isSingle ? 0 : 1);
+  if (raggedRank === 0) return null;
+  const ragged = new Array<null>(raggedRank + 1).fill(null);
+  return new RaggedTensorSpec([...ragged, ...lengths.slice(last)], dtype, raggedRank);
+}
+
 function structureOf(features: ExampleFeatures, isSingle: boolean): Record<string, unknown> {
   const rows = isSingle ? [] : [null];
   const leaf = (feature: ExampleFeatures[string]): unknown => {
     const { kind, dtype } = feature;
     if (kind === "varLen") return new SparseTensorSpec([...rows, null], dtype);
     if (kind === "sparse") return new SparseTensorSpec([...rows, ...[feature.size].flat()], dtype);
-    return kind === "ragged" && !isSingle ? new RaggedTensorSpec([null, null], dtype) : null;
+    return kind === "ragged" ? partedSpec(feature, isSingle) : null;
   };
   return Object.fromEntries(Object.entries(features).map(([name, f]) => [name, leaf(f)]));
 }

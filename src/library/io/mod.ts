@@ -23,7 +23,9 @@ export {
   FixedLenFeature,
   FixedLenSequenceFeature,
   type ParsedExample,
+  type PartitionedFeature,
   RaggedFeature,
+  type RaggedPartition,
   VarLenFeature,
 } from "./decode/example_features.ts";
 export {

@@ -13,4 +13,5 @@ export {
   texts,
 } from "./texts.ts";
 export { defineStringMap } from "../text/define_string_map.ts";
+export { type PartedBy, partitioned, type PartitionKind, wholeOf } from "./ragged_partitions.ts";
 export { type Found, mergedSparse } from "./sparse_feature.ts";

@@ -2,6 +2,8 @@
 import type { OpInput } from "../../../engine/core/apply.ts";
 import { describe, toNdArray } from "../../../engine/core/convert.ts";
 import type { DType } from "../../../engine/core/dtype.ts";
+import { wantList } from "../../../engine/core/arguments.ts";
+import type { PartitionKind } from "../../../engine/ops/decode/mod.ts";
 import { ValueError } from "../../../engine/core/errors.ts";
 import { NdArray } from "../../../engine/core/nd_array.ts";
 import { isConcrete, type Shape, shapeText, sizeOf } from "../../../engine/core/shape.ts";
@@ -44,6 +46,18 @@ export interface FixedLenSequenceFeature {
   readonly defaultValue?: TensorLike | undefined;
 }
 
+/**
+ * A partition of a ragged feature's values into rows: the name of a feature of whole numbers, which are splits, lengths, starts, limits or the
+ * row of each value, or the length of all rows.
+ */
+export type RaggedPartition =
+  | { readonly rowSplits: string }
+  | { readonly rowLengths: string }
+  | { readonly rowStarts: string }
+  | { readonly rowLimits: string }
+  | { readonly valueRowIds: string }
+  | { readonly uniformRowLength: number };
+
 /** A feature of any number of values, a row of a ragged tensor. */
 export interface RaggedFeature {
   /** The kind of feature. */
@@ -51,6 +65,14 @@ export interface RaggedFeature {
   readonly dtype: ExampleDType;
   /** Its name in the examples, where that differs. */
   readonly valueKey?: string | undefined;
+  /** The partitions of the values, the outermost first. */
+  readonly partitions?: readonly RaggedPartition[] | undefined;
+}
+
+/** A ragged feature whose values are parted. */
+export interface PartitionedFeature extends RaggedFeature {
+  /** The partitions of the values, the outermost first. */
+  readonly partitions: readonly RaggedPartition[];
 }
 
 /** A sparse tensor whose indices and values are features of their own. */
@@ -76,9 +98,14 @@ export type ExampleFeatures = Readonly<
   >
 >;
 
-/** The results of features; `Ragged` is the type of a ragged one's. */
-export type ParsedExample<F extends ExampleFeatures, Ragged = RaggedTensor> = {
+/** The results of features; `Ragged` is the type of a ragged one's, `Parted` that of one with partitions. */
+export type ParsedExample<
+  F extends ExampleFeatures,
+  Ragged = RaggedTensor,
+  Parted = RaggedTensor,
+> = {
   readonly [K in keyof F]: F[K] extends VarLenFeature | SparseFeature ? SparseTensor
+    : F[K] extends PartitionedFeature ? Parted
     : F[K] extends RaggedFeature ? Ragged
     : Tensor;
 };
@@ -141,7 +168,10 @@ export function FixedLenSequenceFeature(
 
 /**
  * Makes a feature of any number of values, which becomes a row of a `tf.RaggedTensor`; `valueKey` is its name in the
- * examples where that differs. Follows TensorFlow `tf.io.RaggedFeature`, without partitions.
+ * examples where that differs. `partitions`, the outermost first, part the values of each example into rows: `{ rowSplits: key }`, `rowLengths`,
+ * `rowStarts`, `rowLimits` and `valueRowIds` by a feature of int64 of that name, `{ uniformRowLength: n }` by a length; innermost rows of one length are a
+ * dimension of the values. Reading throws `InvalidArgumentError` where they do not fit. Throws `ValueError` for other partitions. Follows TensorFlow
+ * `tf.io.RaggedFeature`.
  *
  * @example
  * ```ts
@@ -150,10 +180,48 @@ export function FixedLenSequenceFeature(
  * const records = [encodeExample({ x: [1, 2] }), encodeExample({ x: [3] })];
  * const { x } = parseExample(records, { x: RaggedFeature("float32") });
  * console.log((x as tf.RaggedTensor).toList()); // [[1, 2], [3]]
+ * const parted = encodeExample({ v: [1, 2, 3], n: [1n, 2n] });
+ * const { y } = parseExample([parted], { y: RaggedFeature("float32", "v", [{ rowLengths: "n" }]) });
+ * console.log(y.toList()); // [[[1], [2, 3]]]
  * ```
  */
-export function RaggedFeature(dtype: ExampleDType, valueKey?: string): RaggedFeature {
-  return { kind: "ragged", dtype: exampleDType(dtype), valueKey };
+export function RaggedFeature(
+  dtype: ExampleDType,
+  valueKey: string | undefined,
+  partitions: readonly RaggedPartition[],
+): PartitionedFeature;
+export function RaggedFeature(dtype: ExampleDType, valueKey?: string): RaggedFeature;
+export function RaggedFeature(
+  dtype: ExampleDType,
+  valueKey?: string,
+  partitions?: readonly RaggedPartition[],
+): RaggedFeature {
+  const feature: RaggedFeature = { kind: "ragged", dtype: exampleDType(dtype), valueKey };
+  if (partitions === undefined) return feature;
+  wantList(partitions, "partitions", "RaggedFeature");
+  for (const partition of partitions) partOf(partition);
+  return { ...feature, partitions };
+}
+
+const PARTS: readonly PartitionKind[] = [
+  ...["rowSplits", "rowLengths", "rowStarts", "rowLimits", "valueRowIds"] as const,
+  "uniformRowLength",
+];
+
+/** Returns the kind of a partition, and its key or length. Throws `ValueError` for others. */
+export function partOf(partition: RaggedPartition): readonly [PartitionKind, string | number] {
+  const entries = Object.entries(partition ?? {}) as [PartitionKind, string | number][];
+  const [[kind, by] = []] = entries;
+  const isLength = kind === "uniformRowLength";
+  const fits = isLength ? Number.isInteger(by) && Number(by) > 0 : typeof by === "string";
+  if (entries.length === 1 && kind !== undefined && by !== undefined) {
+    if (PARTS.includes(kind) && fits) return [kind, by];
+  }
+  throw new ValueError(
+    `Cannot part a ragged feature by ${
+      describe(partition)
+    }: wanted one of rowSplits, rowLengths, rowStarts, rowLimits and valueRowIds with a feature's name, or uniformRowLength with a positive integer`,
+  );
 }
 
 /** Checks a dtype of examples. Throws `ValueError` for others. */
@@ -212,7 +280,9 @@ export function askedFeatures(features: ExampleFeatures): Asked<PlainFeature>[] 
   const ask = (name: string, key: string, feature: PlainFeature): void => {
     const other = asked.get(key);
     if (other === undefined) asked.set(key, { name, key, feature });
-    else if (other.feature.kind !== feature.kind || feature.kind !== "varLen") {
+    else if (
+      other.feature.kind !== feature.kind || !["varLen", "ragged"].includes(feature.kind)
+    ) {
       throw new ValueError(
         `Cannot ask for the feature "${key}" both as ${other.feature.kind} and ${feature.kind}`,
       );
@@ -242,7 +312,13 @@ export function askedFeatures(features: ExampleFeatures): Asked<PlainFeature>[] 
       const { indexKey, valueKey, dtype } = feature;
       for (const key of [indexKey].flat()) ask(key, key, { kind: "varLen", dtype: "int64" });
       ask(valueKey, valueKey, { kind: "varLen", dtype });
-    } else ask(name, feature.kind === "ragged" ? feature.valueKey ?? name : name, feature);
+    } else if (feature.kind === "ragged") {
+      ask(name, feature.valueKey ?? name, feature);
+      for (const partition of feature.partitions ?? []) {
+        const [, key] = partOf(partition);
+        if (typeof key === "string") ask(key, key, { kind: "ragged", dtype: "int64" });
+      }
+    } else ask(name, name, feature);
   }
   return [...asked.values()];
 }

@@ -147,7 +147,13 @@ function parse(
 ): Record<string, unknown>[] {
   check(features);
   const { contextFeatures, sequenceFeatures, exampleNames } = features ?? {};
-  for (const [name, { kind }] of Object.entries({ ...contextFeatures, ...sequenceFeatures })) {
+  for (const [name, feature] of Object.entries({ ...contextFeatures, ...sequenceFeatures })) {
+    const { kind } = feature;
+    if (feature.kind === "ragged" && feature.partitions !== undefined) {
+      throw new ValueError(
+        `Unsupported partitions of RaggedFeature "${name}" in ${fn}: ask for them as features`,
+      );
+    }
     if ((kind as string) !== "sparse") continue;
     throw new ValueError(
       `Unsupported SparseFeature "${name}" in ${fn}: ask for its indices and values as VarLenFeature`,
