@@ -163,7 +163,7 @@ export const SEEDS: readonly Template[] = [
   ],
   [
     "i:int32 x:float32",
-    `tf.random.statelessBinomial([2, 3], ${SEED}, [4, 10, 40], tf.sigmoid(tf.sum($x)), "int32")`,
+    `tf.random.statelessBinomial([2, 3], ${SEED}, [4, 10, 40], tf.sigmoid(tf.add(tf.sum($x), 0.3)), "int32")`,
   ],
   [
     "i:int32 x:float32",

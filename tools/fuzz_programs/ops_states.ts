@@ -96,7 +96,10 @@ export const GENERATORS: readonly Template[] = [
     "w:variable",
     `((g) => tf.mod(#bool ? g.uniformFullInt([4], "int64") : g.makeSeeds(2), 97n))(${G})`,
   ],
-  ["w:variable x:float32", `((g) => g.binomial([2, 3], [5, 6, 7], tf.sigmoid(tf.sum($x))))(${G})`],
+  [
+    "w:variable x:float32",
+    `((g) => g.binomial([2, 3], [5, 6, 7], tf.sigmoid(tf.add(tf.sum($x), 0.3))))(${G})`,
+  ],
   ["w:variable i:int32", `((g) => (g.skip(tf.abs(tf.sum($i))), g.uniform([2])))(${G})`],
   [
     "w:variable x=w",
