@@ -245,3 +245,16 @@ Deno.test("ops of images refuse what they cannot use", () => {
     assertThrows(call, Error, text.includes("|") ? text.split("|")[1] : text);
   }
 });
+
+testOnDevices(
+  "rgbToGrayscale() rounds the colors of uint8 and uint16 as TensorFlow does",
+  async () => {
+    const colors = [[255, 255, 255], [0, 162, 69], [231, 139, 46], [115, 23, 185], [0, 0, 0]];
+    const wide = [[65535, 65535, 65535], [0, 30000, 69], [1, 1, 1]];
+    const gray = async (image: number[][], dtype: tf.DType): Promise<number[]> => [
+      ...await tf.image.rgbToGrayscale(tf.tensor(image, undefined, dtype)).data() as Uint8Array,
+    ];
+    assertEquals(await gray(colors, "uint8"), [255, 103, 156, 69, 0]);
+    assertEquals(await gray(wide, "uint16"), [65528, 17618, 0]);
+  },
+);

@@ -58,6 +58,9 @@ export function grayscaleToRGB(image: TensorLike): Tensor {
   return tile(input, shape.map((_, i) => (i === shape.length - 1 ? 3 : 1)));
 }
 
+/** Greatest values of stored images, whose colors TensorFlow rounds; int32 is cut off, as in TensorFlow.js. */
+const MOST: Readonly<Record<string, number | undefined>> = { uint8: 255, uint16: 65535 };
+
 /**
  * Brightness of RGB images, in their dtype: `0.2989 r + 0.587 g + 0.114 b`. Throws `ValueError` for another number of
  * channels. Follows TensorFlow `tf.image.rgb_to_grayscale`.
@@ -72,7 +75,9 @@ export function rgbToGrayscale(image: TensorLike): Tensor {
   return compose(() => {
     const input = asTensor(toInput(image, "image", "rgbToGrayscale"));
     checkChannels(shapeOfInput(input), 3, "rgbToGrayscale");
-    return cast(sum(mul(cast(input, "float32"), BRIGHTNESS), -1, true), input.dtype);
+    const gray = sum(mul(cast(input, "float32"), BRIGHTNESS), -1, true);
+    const most = MOST[input.dtype];
+    return cast(most === undefined ? gray : mul(gray, (most + 0.5) / most), input.dtype);
   });
 }
 
