@@ -78,7 +78,7 @@ const ROWS_OF_IDS: readonly Template[] = [
     const ids = 'tf.tensor([0, 1, 0], [3], "int32")', at = "[[0, 0], [0, 1], [2, 0]]";
     const given = `new tf.SparseTensor(${at}, tf.mod(${ids}, #rows(x)), [3, 2])`;
     const weights =
-      `new tf.SparseTensor(${at}, tf.add(tf.abs(tf.mul([1, 2, 3], tf.cast(tf.sum($y), "float32"))), 0.5), [3, 2])`;
+      `new tf.SparseTensor(${at}, tf.add(tf.abs(tf.mul([1, 2, 3], tf.tanh(tf.cast(tf.sum($y), "float32")))), 0.5), [3, 2])`;
     return [
       ["x:matrix", `tf.nn.embeddingLookupSparse($x, ${given}, { combiner: "${combiner}" })`],
       [
