@@ -104,7 +104,7 @@ Deno.test("work that promises its end is one after the other in a turn, with all
   assertEquals(await work.done(8), ["aA", "xX", "bB", "cC"]);
 });
 
-Deno.test("work that waits for the event loop ends its turn, and the next one begins", async () => {
+Deno.test("work that waits for the event loop lets the next one begin in its turn", async () => {
   using work = new Work();
   const held = Promise.withResolvers<void>();
   work.turns.take(async () => {
@@ -113,7 +113,7 @@ Deno.test("work that waits for the event loop ends its turn, and the next one be
     work.do("A");
   }, true);
   for (const name of "bcd") work.take(name);
-  assertEquals(await work.done(4), ["a", "bc", "d"]);
+  assertEquals(await work.done(4), ["ab", "cd"]);
   held.resolve();
   assertEquals((await work.done(5)).at(-1), "A");
 });
