@@ -4,9 +4,10 @@ import { DeadlineExceededError, OpError, UnavailableError } from "../../engine/c
 import { argumentsCheck, wantString } from "../../engine/core/arguments.ts";
 import type { ScriptFunctions } from "../../tensorflow/graph/scripts.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
-import { after } from "../../engine/runtime/run/timers.ts";
+import { after, type Deferred, deferred } from "../../engine/runtime/run/timers.ts";
 import {
   DispatcherService,
+  type GetElementRequest,
   type TaskDef,
   WorkerService,
 } from "../../tensorflow/proto/data_service_pb.ts";
@@ -61,6 +62,8 @@ const MOST_DELETED = 10_000;
 const SILENCE_MS = 30_000;
 /** Pauses between retries: they double up to the last. */
 const FIRST_PAUSE_MS = 50, LAST_PAUSE_MS = 2000;
+/** Pause after a heartbeat that a request called for: requests for tasks that do not exist call for no more. */
+const CALLED_PAUSE_MS = 10;
 
 /**
  * A worker that joins a dispatcher of TensorFlow's `tf.data` service (or of ours), and computes the elements of its
@@ -93,6 +96,8 @@ export class DataServiceWorker implements AsyncDisposable {
   /** Completed tasks that the dispatcher has not been told of yet. */
   #news = new Set<bigint>();
   #wake = (): void => {};
+  /** Settled after the next heartbeat, where a request awaits it. */
+  #next: Deferred<void> | null = null;
 
   /** Checks the options; `start` joins the dispatcher. Throws `TypeError` for unknown options and a `dispatcher` that is no text. */
   constructor(options: DataServiceWorkerOptions) {
@@ -134,6 +139,7 @@ export class DataServiceWorker implements AsyncDisposable {
     this.#stop.abort();
     this.#wake();
     await this.#beating;
+    this.#next?.resolve();
     this.#dispatcher?.close();
     await Promise.all([...this.#tasks.values()].map((t) => t.stop()));
     this.#tasks.clear();
@@ -153,7 +159,7 @@ export class DataServiceWorker implements AsyncDisposable {
         return {};
       },
       getElement: (request) =>
-        this.#tasks.get(request.taskId)?.next(request) ?? this.#without(request.taskId),
+        this.#tasks.get(request.taskId)?.next(request) ?? this.#later(request),
       getWorkerTasks: () => ({
         tasks: [...this.#tasks.values()].map(({ def }) => ({
           workerAddress: this.address,
@@ -166,9 +172,20 @@ export class DataServiceWorker implements AsyncDisposable {
     });
   }
 
-  #without(taskId: bigint): { endOfSequence: boolean } {
+  /**
+   * Answers a request for a task that is not here. A client may hear of a task before its worker does, which asks the
+   * dispatcher then: consumers of coordinated reads give up a worker that they find unavailable twice.
+   */
+  async #later(request: GetElementRequest): ReturnType<Task["next"]> {
+    const { taskId } = request;
+    if (!this.#deleted.has(taskId) && !this.#stop.signal.aborted) {
+      this.#next ??= deferred();
+      this.#wake();
+      await this.#next.promise;
+    }
+    const task = this.#tasks.get(taskId);
+    if (task !== undefined) return task.next(request);
     if (this.#deleted.has(taskId)) return { endOfSequence: true };
-    // A client may have heard of a task before its worker did.
     throw new UnavailableError(`Task ${taskId} is not here yet`);
   }
 
@@ -262,9 +279,12 @@ export class DataServiceWorker implements AsyncDisposable {
           clear();
           resolve();
         };
-        if (this.#stop.signal.aborted || this.#news.size > 0) this.#wake();
+        const isDue = this.#news.size > 0 || this.#next !== null;
+        if (isDue || this.#stop.signal.aborted) this.#wake();
       });
       if (this.#stop.signal.aborted) return;
+      const called = this.#next;
+      this.#next = null;
       try {
         await this.#tell();
         await this.#heartbeat();
@@ -273,7 +293,10 @@ export class DataServiceWorker implements AsyncDisposable {
         // A dispatcher that is gone for now is asked again; the next heartbeat tells it of this worker.
         if (!(error instanceof OpError)) throw error;
         await pause(Math.min(heartbeatMs, LAST_PAUSE_MS), this.#stop.signal);
+      } finally {
+        called?.resolve();
       }
+      if (called !== null) await pause(CALLED_PAUSE_MS, this.#stop.signal);
     }
   }
 

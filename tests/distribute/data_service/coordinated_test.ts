@@ -21,6 +21,8 @@ import { progressed, Removals } from "../../../src/cluster/data_service/coordina
 import type { TaskState } from "../../../src/cluster/data_service/dispatcher_state.ts";
 import { Turns, type TurnTask } from "../../../src/cluster/data_service/turns.ts";
 import { SKIP_MS } from "../../../src/cluster/data_service/rounds.ts";
+import { call } from "../../../src/cluster/wire/rpc.ts";
+import { WorkerService } from "../../../src/tensorflow/proto/data_service_pb.ts";
 import { HeldLimit } from "../../held_limit.ts";
 import { CutTransport, Service } from "./graphs.ts";
 
@@ -84,6 +86,35 @@ for (const [name, transport] of [["memory", undefined], ["gRPC", grpcTransport]]
     await leave(passes);
   });
 }
+
+for (
+  const [name, numConsumers] of [["one consumer has", 0], ["consumers in rounds have", 2]] as const
+) {
+  Deno.test(`${name} the elements of workers that have not heard of their task`, async () => {
+    // No heartbeat of theirs comes while this runs but those that requests call for.
+    await using service = await Service.start({ heartbeatMs: 1e9 });
+    if (numConsumers === 0) {
+      const all = tf.data.range(6).distribute(service.options).asNumpyIterator();
+      assertEquals((await Array.fromAsync(all, (x) => Number(x.item()))).length, 12);
+      return;
+    }
+    using _ = new HeldLimit(SKIP_MS);
+    const passes = consumers(numConsumers, service.options);
+    assertEquals(counts(await rounds(passes, 20)), Array(10).fill(2));
+    await leave(passes);
+  });
+}
+
+Deno.test("a worker asked for tasks that do not exist says so, and ends while it is asked", async () => {
+  const service = await Service.start({ workers: 1, heartbeatMs: 1e9 });
+  const channel = service.transport.connect(service.workers[0].address);
+  const asked = (taskId: bigint): Promise<unknown> =>
+    call(channel, WorkerService.method.getElement, { taskId });
+  await assertRejects(() => asked(999n), errors.UnavailableError, "Task 999 is not here yet");
+  const last = assertRejects(() => asked(998n), errors.UnavailableError);
+  await service[Symbol.asyncDispose]();
+  await last;
+});
 
 Deno.test("consumers that come early have the elements of their round when the last one asks", async () => {
   await using service = await Service.start({ workers: 1 });
