@@ -934,6 +934,7 @@ import "./library/io/checkpoint/manager.ts";
 import "./library/train/mod.ts";
 import "./library/metrics/metric.ts";
 import "./library/metrics/counts.ts";
+import "./library/metrics/sample_sums.ts";
 import "./library/metrics/means.ts";
 import "./library/metrics/mod.ts";
 import "./library/debugging/in_graph.ts";

@@ -5,10 +5,9 @@ import { ValueError } from "../../engine/core/errors.ts";
 import { compatible, shapeText } from "../../engine/core/shape.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
-import { onesLike } from "../../engine/ops/array/creation.ts";
 import { oneHot } from "../../engine/ops/array/ranges.ts";
-import { size, squeeze } from "../../engine/ops/array/view.ts";
-import { add, divNoNan, mul, neg, sub } from "../../engine/ops/pointwise/arithmetic.ts";
+import { squeeze } from "../../engine/ops/array/view.ts";
+import { add, div, divNoNan, mul, neg, sub } from "../../engine/ops/pointwise/arithmetic.ts";
 import { equal, greater, isFinite, less } from "../../engine/ops/pointwise/compare.ts";
 import { exp, log } from "../../engine/ops/pointwise/exponential.ts";
 import { logicalAnd } from "../../engine/ops/pointwise/logical.ts";
@@ -25,25 +24,10 @@ import {
   ValueMetric,
   wantSameShape,
 } from "./metric.ts";
+import { elementSums, sampleSums } from "./sample_sums.ts";
 
 /** Keras's least probability. */
 const EPSILON = 1e-7;
-
-/** Sum of values times weights, and of the weights; values of more axes than weights are averaged over the last of them. */
-function weighted(values: Tensor, weight: Tensor | null): { total: Tensor; count: Tensor } {
-  if (weight === null) return { total: sumOf(values), count: cast(size(values), "float32") };
-  const missing = weight.rank - values.rank;
-  const own = missing === 1 && weight.staticShape?.at(-1) === 1 ? squeeze(weight, [-1]) : weight;
-  if (own.rank > values.rank) {
-    throw new ValueError(
-      `Cannot update a metric: sampleWeight has rank ${weight.rank}, the values of the samples ${values.rank}`,
-    );
-  }
-  const axes = Array.from({ length: values.rank - own.rank }, (_, i) => own.rank + i);
-  const each = axes.length === 0 ? values : meanOf(values, axes);
-  const products = mul(each, own), weights = mul(onesLike(each), own);
-  return { total: sumOf(products), count: sumOf(weights) };
-}
 
 function meanRule(finish: (mean: Tensor) => Tensor = (x) => x): MetricRule {
   return {
@@ -57,11 +41,12 @@ function meanMetric(
   name: string,
   valueOf: (yTrue: Tensor, yPred: Tensor) => Tensor,
   finish?: (mean: Tensor) => Tensor,
+  sums: typeof sampleSums = sampleSums,
 ): LabelMetric {
   return new LabelMetric(
     name,
     meanRule(finish),
-    (yTrue, yPred, weight): MetricState => weighted(valueOf(yTrue, yPred), weight),
+    (yTrue, yPred, weight): MetricState => sums(valueOf(yTrue, yPred), weight),
   );
 }
 
@@ -77,9 +62,9 @@ function meanOfSame(
   }, finish);
 }
 
-/** Mean over the last axis, where it is not that of samples. */
+/** Mean over the last axis, where it is not that of samples; where the rank is unknown, {@linkcode sampleSums} takes it. */
 function overLast(x: Tensor): Tensor {
-  return x.rank < 2 ? x : meanOf(x, -1);
+  return x.staticShape === null || x.rank < 2 ? x : meanOf(x, -1);
 }
 
 /**
@@ -97,7 +82,7 @@ function overLast(x: Tensor): Tensor {
  * ```
  */
 export function mean(): ValueMetric {
-  return new ValueMetric("mean", meanRule(), weighted);
+  return new ValueMetric("mean", meanRule(), sampleSums);
 }
 
 /**
@@ -116,7 +101,7 @@ export function sum(): ValueMetric {
   return new ValueMetric(
     "sum",
     { state: { total: [] }, result: ({ total }) => add(total, 0) },
-    (values, weight) => ({ total: weighted(values, weight).total }),
+    (values, weight) => ({ total: elementSums(values, weight).total }),
   );
 }
 
@@ -132,7 +117,7 @@ export function sum(): ValueMetric {
  * ```
  */
 export function accuracy(): LabelMetric {
-  return meanOfSame("accuracy", (y, p) => overLast(cast(equal(y, p), "float32")));
+  return meanOfSame("accuracy", (y, p) => cast(equal(y, p), "float32"));
 }
 
 /**
@@ -150,7 +135,7 @@ export function binaryAccuracy(threshold = 0.5): LabelMetric {
   wantNumber(threshold, "threshold", "binaryAccuracy");
   return meanOfSame(
     "binaryAccuracy",
-    (y, p) => overLast(cast(equal(y, cast(greater(p, threshold), "float32")), "float32")),
+    (y, p) => cast(equal(y, cast(greater(p, threshold), "float32")), "float32"),
   );
 }
 
@@ -300,7 +285,7 @@ export function meanSquaredError(): LabelMetric {
  * ```
  */
 export function rootMeanSquaredError(): LabelMetric {
-  return meanOfSame("rootMeanSquaredError", (y, p) => overLast(square(sub(p, y))), sqrt);
+  return meanOfSame("rootMeanSquaredError", (y, p) => square(sub(p, y)), sqrt);
 }
 
 /**
@@ -408,7 +393,7 @@ export function binaryCrossentropy(options: SmoothedCrossentropyOptions = {}): L
 /** Logarithms of probabilities along the last axis. */
 function logOf(p: Tensor, fromLogits: boolean): Tensor {
   if (fromLogits) return sub(p, logSumExp(p, -1, true));
-  return log(clipByValue(divNoNan(p, sumOf(p, -1, true)), EPSILON, 1 - EPSILON));
+  return log(clipByValue(div(p, sumOf(p, -1, true)), EPSILON, 1 - EPSILON));
 }
 
 /**
@@ -434,13 +419,19 @@ function sparseEntropy(
   name: string,
   fromLogits: boolean,
   finish?: (mean: Tensor) => Tensor,
+  sums?: typeof sampleSums,
 ): LabelMetric {
-  return meanMetric(name, (y, p) => {
-    const labels = oneHot(cast(classesOf(name, y, p), "int32"), depthOf(p, name));
-    // Probabilities are clipped before they are divided by their sum, as Keras does it here.
-    const scores = fromLogits ? p : log(clipByValue(p, EPSILON, 1 - EPSILON));
-    return neg(ownOf(labels, logOf(scores, true)));
-  }, finish);
+  return meanMetric(
+    name,
+    (y, p) => {
+      const labels = oneHot(cast(classesOf(name, y, p), "int32"), depthOf(p, name));
+      // Probabilities are clipped before they are divided by their sum, as Keras does it here.
+      const scores = fromLogits ? p : log(clipByValue(p, EPSILON, 1 - EPSILON));
+      return neg(ownOf(labels, logOf(scores, true)));
+    },
+    finish,
+    sums,
+  );
 }
 
 /**
@@ -472,5 +463,5 @@ export function sparseCategoricalCrossentropy(options: CrossentropyOptions = {})
  * ```
  */
 export function perplexity(options: CrossentropyOptions = {}): LabelMetric {
-  return sparseEntropy("perplexity", logitsOption("perplexity", options, true), exp);
+  return sparseEntropy("perplexity", logitsOption("perplexity", options, true), exp, elementSums);
 }

@@ -32,7 +32,7 @@ export interface MetricRule {
 
 /** Options of an update. */
 export interface UpdateOptions {
-  /** Weights of the samples, of the shape of the first axes of the labels; a weight of 0 leaves a sample out. Default 1. */
+  /** Weights of the samples, that broadcast to the first axes of the labels; a weight of 0 leaves a sample out. Default 1. */
   readonly sampleWeight?: TensorLike | null;
 }
 
