@@ -98,7 +98,7 @@ const CASES: Record<string, readonly [() => tf.Tensor, Make, boolean?]> = {
   "convertImageDtype, to uint8": [x, (x) => image.convertImageDtype(x, "uint8")],
   "convertImageDtype, to float32": [u, (x) => image.convertImageDtype(x, "float32")],
   "convertImageDtype, to uint16": [u, (x) => image.convertImageDtype(x, "uint16")],
-  "perImageStandardization": [x, image.perImageStandardization, true],
+  "perImageStandardization": [x, image.perImageStandardization],
   "perImageStandardization, uint8": [u, image.perImageStandardization],
   "rot90": [x, image.rot90, true],
   "rot90, 2": [x, (x) => image.rot90(x, 2), true],

@@ -2,18 +2,20 @@
 import { wantBoolean, wantNumber } from "../../core/arguments.ts";
 import { compose } from "../../core/apply.ts";
 import type { DType } from "../../core/dtype.ts";
-import { asDType, isFloating, isInteger } from "../../core/dtype.ts";
+import { asDType, DTYPES, INTEGER_ENDS, isFloating, isInteger } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { cast } from "../array/cast.ts";
+import { saturateCast } from "../array/saturate.ts";
 import { reshape, shape, size } from "../array/view.ts";
 import { asTensor, shapeOfInput, toInput } from "../input.ts";
 import { tensordot } from "../linalg/linalg.ts";
 import { matMul } from "../linalg/matmul.ts";
-import { add, div, mul, sub } from "../pointwise/arithmetic.ts";
+import { add, div, floorDiv, mul, sub } from "../pointwise/arithmetic.ts";
 import { pow, sqrt, square } from "../pointwise/power.ts";
-import { clipByValue, maximum } from "../pointwise/select.ts";
+import { maximum } from "../pointwise/select.ts";
 import { randomUniform } from "../random/random.ts";
 import type { Seed } from "../random/state.ts";
 import { mean } from "../reduce/reduce.ts";
@@ -53,26 +55,23 @@ export function wantKnown(fn: string, images: Tensor, what: string): ValueError 
 
 /** The number that stands for 1 in images of a dtype. */
 export function greatest(dtype: DType): number {
-  const named: Partial<Record<DType, number>> = {
-    int8: 127,
-    uint8: 255,
-    int16: 32767,
-    uint16: 65535,
-    int32: 2147483647,
-  };
-  return named[dtype] ?? 1;
+  return Number(INTEGER_ENDS[dtype]?.[1] ?? 1);
+}
+
+const isComplex = (dtype: DType): boolean => DTYPES[dtype].kind === "complex";
+
+/** Throws `TypeError` for images of another dtype than floats, or than those that `also` takes. */
+export function wantDType(x: Tensor, fn: string, also?: (dtype: DType) => boolean): Tensor {
+  if (isFloating(x.dtype) || also?.(x.dtype)) return x;
+  const names = (Object.keys(DTYPES) as DType[]).filter((d) => isFloating(d) || also?.(d));
+  throw new TypeError(
+    `Error in ${fn}: images have dtype ${x.dtype}, wanted ${names.join(", ")}`,
+  );
 }
 
 /** From 0 to 1 in float32, or the floating dtype that images have. */
 function scaled(x: Tensor): Tensor {
   return isFloating(x.dtype) ? x : mul(cast(x, "float32"), 1 / greatest(x.dtype));
-}
-
-/** Back to a dtype, within its range. */
-function unscaled(x: Tensor, dtype: DType): Tensor {
-  if (isFloating(dtype)) return cast(x, dtype);
-  const most = greatest(dtype);
-  return cast(clipByValue(mul(x, most + 0.5), 0, most), dtype);
 }
 
 /** Changes images as numbers from 0 to 1 and gives them back in their dtype. */
@@ -84,7 +83,8 @@ function change(
 ): Tensor {
   return compose(() => {
     const x = toImages(image, fn, channels === undefined ? 3 : 1, channels);
-    return unscaled(make(scaled(x)), x.dtype);
+    wantDType(x, fn, isInteger);
+    return convertImageDtype(make(scaled(x)), x.dtype, true);
   });
 }
 
@@ -105,15 +105,14 @@ export function convertImageDtype(image: TensorLike, dtype: DType, saturate = fa
     const x = asTensor(toInput(image, "image", "convertImageDtype")), to = asDType(dtype);
     if (x.dtype === to) return add(x, 0);
     if (isFloating(x.dtype) && isFloating(to)) return cast(x, to);
+    const cut = (y: Tensor): Tensor => saturate ? saturateCast(y, to) : cast(y, to);
+    const most = greatest(to), own = greatest(x.dtype);
     if (isInteger(x.dtype) && isInteger(to)) {
-      const ratio = (greatest(to) + 1) / (greatest(x.dtype) + 1);
-      return cast(mul(cast(x, "float64"), ratio), to);
+      const ratio = (Math.max(most, own) + 1) / (Math.min(most, own) + 1);
+      return own > most ? cut(floorDiv(x, ratio)) : mul(cut(x), ratio);
     }
-    if (isFloating(to)) {
-      return cast(mul(cast(x, isFloating(to) ? to : "float32"), 1 / greatest(x.dtype)), to);
-    }
-    const most = greatest(to), whole = mul(x, most + 0.5);
-    return cast(saturate ? clipByValue(whole, 0, most) : whole, to);
+    if (isFloating(to)) return mul(cast(x, to), 1 / own);
+    return cut(mul(x, most + 0.5));
   });
 }
 
@@ -189,7 +188,7 @@ export function adjustGamma(image: TensorLike, gamma = 1, gain = 1): Tensor {
 }
 
 /**
- * Hue, saturation and value of RGB images, from 0 to 1. Follows TensorFlow `tf.image.rgb_to_hsv`.
+ * Hue, saturation and value of RGB images of floats, from 0 to 1. Throws `TypeError` for other dtypes. Follows TensorFlow `tf.image.rgb_to_hsv`.
  *
  * @example
  * ```ts
@@ -198,11 +197,11 @@ export function adjustGamma(image: TensorLike, gamma = 1, gain = 1): Tensor {
  * ```
  */
 export function rgbToHsv(images: TensorLike): Tensor {
-  return compose(() => hsvOf(toImages(images, "rgbToHsv", 1, 3)));
+  return compose(() => hsvOf(wantDType(toImages(images, "rgbToHsv", 1, 3), "rgbToHsv")));
 }
 
 /**
- * RGB images of hue, saturation and value. Follows TensorFlow `tf.image.hsv_to_rgb`.
+ * RGB images of hue, saturation and value, floats. Throws `TypeError` for other dtypes. Follows TensorFlow `tf.image.hsv_to_rgb`.
  *
  * @example
  * ```ts
@@ -211,7 +210,7 @@ export function rgbToHsv(images: TensorLike): Tensor {
  * ```
  */
 export function hsvToRgb(images: TensorLike): Tensor {
-  return compose(() => rgbOf(toImages(images, "hsvToRgb", 1, 3)));
+  return compose(() => rgbOf(wantDType(toImages(images, "hsvToRgb", 1, 3), "hsvToRgb")));
 }
 
 /** The matrix of a linear space of colours, of rows of red, green and blue. */
@@ -234,7 +233,7 @@ const FROM_YUV = [[1, 1, 1], [0, -0.394642334, 2.03206185], [1.13988303, -0.5806
 
 function linear(images: TensorLike, fn: string, matrix: number[][]): Tensor {
   return compose(() => {
-    const x = toImages(images, fn, 1, 3);
+    const x = wantDType(toImages(images, fn, 1, 3), fn, isComplex);
     const rank = x.staticShape?.length, factors = cast(matrix, x.dtype);
     if (rank !== undefined) return tensordot(x, factors, [[rank - 1], [0]]);
     return reshape(matMul(reshape(x, [-1, 3]), factors), shape(x));
@@ -304,8 +303,7 @@ export function yuvToRgb(images: TensorLike): Tensor {
  */
 export function perImageStandardization(image: TensorLike): Tensor {
   return compose(() => {
-    const given = toImages(image, "perImageStandardization");
-    const x = isFloating(given.dtype) ? given : cast(given, "float32"), axes = [-3, -2, -1];
+    const x = cast(toImages(image, "perImageStandardization"), "float32"), axes = [-3, -2, -1];
     const centred = sub(x, mean(x, axes, true));
     const deviation = sqrt(mean(square(centred), axes, true));
     // All images have one size.

@@ -2,6 +2,7 @@
 import { wantBoolean, wantNumber } from "../../core/arguments.ts";
 import { compose } from "../../core/apply.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
+import { INTEGER_ENDS } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { type PartialShape, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
@@ -58,9 +59,6 @@ export function grayscaleToRGB(image: TensorLike): Tensor {
   return tile(input, shape.map((_, i) => (i === shape.length - 1 ? 3 : 1)));
 }
 
-/** Greatest values of stored images, whose colors TensorFlow rounds; int32 is cut off, as in TensorFlow.js. */
-const MOST: Readonly<Record<string, number | undefined>> = { uint8: 255, uint16: 65535 };
-
 /**
  * Brightness of RGB images, in their dtype: `0.2989 r + 0.587 g + 0.114 b`. Throws `ValueError` for another number of
  * channels. Follows TensorFlow `tf.image.rgb_to_grayscale`.
@@ -76,8 +74,10 @@ export function rgbToGrayscale(image: TensorLike): Tensor {
     const input = asTensor(toInput(image, "image", "rgbToGrayscale"));
     checkChannels(shapeOfInput(input), 3, "rgbToGrayscale");
     const gray = sum(mul(cast(input, "float32"), BRIGHTNESS), -1, true);
-    const most = MOST[input.dtype];
-    return cast(most === undefined ? gray : mul(gray, (most + 0.5) / most), input.dtype);
+    // Whole numbers are rounded as in TensorFlow, int32 is cut off, as in TensorFlow.js.
+    const ends = input.dtype === "int32" ? undefined : INTEGER_ENDS[input.dtype];
+    const most = Number(ends?.[1] ?? Infinity);
+    return cast(ends ? mul(gray, 1 + 0.5 / most) : gray, input.dtype);
   });
 }
 

@@ -1,7 +1,7 @@
 /** Measures of images and of how alike two are. */
 import { optionCheck, wantList, wantNumber } from "../../core/arguments.ts";
 import { compose } from "../../core/apply.ts";
-import { isFloating } from "../../core/dtype.ts";
+import { DTYPES, isFloating } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { isConcrete } from "../../core/shape.ts";
@@ -20,10 +20,17 @@ import { abs } from "../pointwise/rounding.ts";
 import { relu } from "../pointwise/activation.ts";
 import { prod } from "../reduce/prod.ts";
 import { mean, sum } from "../reduce/reduce.ts";
-import { convertImageDtype, greatest, toImages, toRankedImages, wantKnown } from "./adjust.ts";
+import {
+  convertImageDtype,
+  greatest,
+  toImages,
+  toRankedImages,
+  wantDType,
+  wantKnown,
+} from "./adjust.ts";
 
 /**
- * Sums of distances between neighbouring pixels of each image. Follows TensorFlow `tf.image.total_variation`.
+ * Sums of distances between neighbouring pixels of each image. Throws `TypeError` for bool and unsigned dtypes. Follows TensorFlow `tf.image.total_variation`.
  *
  * @example
  * ```ts
@@ -34,6 +41,7 @@ import { convertImageDtype, greatest, toImages, toRankedImages, wantKnown } from
 export function totalVariation(images: TensorLike): Tensor {
   return compose(() => {
     const x = toRankedImages(images, "totalVariation"), axes = [-3, -2, -1];
+    wantDType(x, "totalVariation", (dtype) => ["int", "complex"].includes(DTYPES[dtype].kind));
     const along = (axis: number): Tensor => sum(abs(step(x, x.rank - 3 + axis)), axes);
     return add(along(0), along(1));
   });
