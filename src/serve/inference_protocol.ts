@@ -10,6 +10,7 @@ import { HttpError } from "./http_error.ts";
 import { checkNames, type ModelVersion } from "./model_entry.ts";
 import type { Specs } from "./servable.ts";
 import { JsonText } from "./json_text.ts";
+import { isList } from "./long_list.ts";
 import { NumberGrid } from "./number_grid.ts";
 import { readJson } from "./json_reader.ts";
 import { Slices } from "./slices.ts";
@@ -113,12 +114,12 @@ function checkRequest(value: unknown): InferRequest {
   };
   if (!isPlainObject(value)) return refuse("wanted a JSON object");
   const { inputs, outputs, parameters, id } = value;
-  if (!Array.isArray(inputs)) return refuse('wanted a list "inputs"');
   for (const [list, of] of [[inputs, "inputs"], [outputs, "outputs"]] as const) {
-    if (Array.isArray(list) && list.length > MOST_TENSORS) {
+    if (isList(list) && list.length > MOST_TENSORS) {
       return refuse(`"${of}" has ${list.length} elements, wanted at most ${MOST_TENSORS}`);
     }
   }
+  if (!Array.isArray(inputs)) return refuse('wanted a list "inputs"');
   const names = new Set<unknown>();
   for (const [i, input] of inputs.entries()) {
     if (!isPlainObject(input) || typeof input.name !== "string") {
@@ -182,7 +183,7 @@ async function readInput(
   if (binarySize(input) !== null) {
     return await arrayFromWire({ bytes, shape: input.shape, dtype, what }, slices);
   }
-  if (!Array.isArray(input.data) && !(input.data instanceof NumberGrid)) {
+  if (!isList(input.data) && !(input.data instanceof NumberGrid)) {
     throw new HttpError(400, `Cannot read ${what}: wanted a list "data"`);
   }
   return await arrayOf({ value: input.data, shape: input.shape, dtype, what }, slices);

@@ -4,6 +4,7 @@
  */
 import { encodeString } from "../engine/core/text.ts";
 import { HttpError } from "./http_error.ts";
+import { longer, type LongList } from "./long_list.ts";
 import { LongText } from "./long_text.ts";
 import { GridBuilder } from "./number_grid.ts";
 import type { Slices } from "./slices.ts";
@@ -49,7 +50,7 @@ const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** A list or an object that is being read; the key whose value comes next. */
 interface Container {
-  readonly list: unknown[] | null;
+  list: unknown[] | LongList | null;
   readonly object: Record<string, unknown>;
   key: string;
   names: number;
@@ -62,7 +63,7 @@ interface Text {
 }
 
 /**
- * Parses a request's JSON: long lists of numbers become a `NumberGrid`, and long strings a `LongText`. Rejects with `HttpError` 400
+ * Parses a request's JSON: long lists of numbers become a `NumberGrid`, other long lists a `LongList`, and long strings a `LongText`. Rejects with `HttpError` 400
  * where it is none, and with the error of `slices` where its values take too many bytes.
  */
 export async function readJson(bytes: Uint8Array, slices: Slices): Promise<unknown> {
@@ -173,7 +174,7 @@ class Reader {
     this.#isValueNext = false;
     const last = this.#open.at(-1);
     if (last === undefined) this.value = value;
-    else if (last.list !== null) last.list.push(value);
+    else if (last.list !== null) (last.list = longer(last.list)).push(value);
     else if (last.key !== "__proto__") last.object[last.key] = value;
     else {
       const own = { value, enumerable: true, configurable: true, writable: true };

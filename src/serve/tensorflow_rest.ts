@@ -6,6 +6,7 @@ import { HttpError } from "./http_error.ts";
 import { checkNames, type ModelVersion } from "./model_entry.ts";
 import type { Servable, Specs } from "./servable.ts";
 import { isBytesOutput, JsonText } from "./json_text.ts";
+import { isList, LongList } from "./long_list.ts";
 import { NumberGrid } from "./number_grid.ts";
 import { readJson } from "./json_reader.ts";
 import { Slices } from "./slices.ts";
@@ -115,14 +116,18 @@ async function columnsOfRows(
   { model, slices }: { readonly model: string; readonly slices: Slices },
 ): Promise<Record<string, unknown>> {
   if (rows instanceof NumberGrid) return { [onlyInput(signature)]: rows };
-  if (!Array.isArray(rows) || rows.length === 0) {
+  if (!isList(rows) || rows.length === 0) {
     throw new HttpError(400, 'Cannot read "instances": wanted a list with at least one row');
   }
-  if (!isNamed(rows[0])) return { [onlyInput(signature)]: rows };
-  const names = Object.keys(rows[0]);
+  const first = rows.at(0);
+  if (!isNamed(first)) return { [onlyInput(signature)]: rows };
+  const names = Object.keys(first);
   checkNames(names, signature, model);
-  const columns: Record<string, unknown[]> = Object.fromEntries(names.map((n) => [n, []]));
-  for (const [i, row] of rows.entries()) {
+  const columns: Record<string, LongList> = Object.fromEntries(
+    names.map((n) => [n, new LongList()]),
+  );
+  for (let i = 0; i < rows.length; i++) {
+    const row = rows.at(i);
     if (!isNamed(row) || Object.keys(row).length !== names.length) {
       throw new HttpError(400, `Cannot read instance ${i}: it has not the inputs of the first`);
     }

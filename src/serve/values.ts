@@ -4,6 +4,7 @@ import { NdArray, setElement } from "../engine/core/nd_array.ts";
 import { checkRank, sizeOf } from "../engine/core/shape.ts";
 import { encodeString } from "../engine/core/text.ts";
 import { HttpError } from "./http_error.ts";
+import { isList, type List, LongList } from "./long_list.ts";
 import { LongText } from "./long_text.ts";
 import { NumberGrid } from "./number_grid.ts";
 import type { Slices } from "./slices.ts";
@@ -12,7 +13,7 @@ import type { Slices } from "./slices.ts";
 export function nestedShape(value: unknown): number[] {
   const shape: number[] = [];
   if (value instanceof NumberGrid) return [...value.shape];
-  for (let v = value; Array.isArray(v); v = v[0]) {
+  for (let v = value; isList(v); v = v.at(0)) {
     shape.push(v.length);
     checkRank(shape.length);
   }
@@ -27,7 +28,7 @@ export const STRING_COST = 160;
 
 /** Walks the leaves of nested lists in order. */
 class Leaves {
-  readonly #lists: (readonly unknown[])[] = [];
+  readonly #lists: List[] = [];
   readonly #at: number[] = [];
   readonly #shape: readonly number[] | null;
   readonly #what: string;
@@ -50,7 +51,7 @@ class Leaves {
     while (this.#lists.length > 0) {
       const list = this.#lists.at(-1)!, at = this.#at[this.#at.length - 1]++;
       if (at < list.length) {
-        if (this.#descend(list[at])) return true;
+        if (this.#descend(list.at(at))) return true;
       } else {
         this.#lists.pop();
         this.#at.pop();
@@ -67,7 +68,7 @@ class Leaves {
   #descend(value: unknown): boolean {
     for (let v = value;;) {
       const depth = this.#lists.length, wanted = this.#shape?.[depth];
-      if (!Array.isArray(v)) {
+      if (!isList(v)) {
         if (wanted !== undefined) throw ragged(this.#what);
         this.#value = v;
         return true;
@@ -77,7 +78,7 @@ class Leaves {
       this.#lists.push(v);
       this.#at.push(1);
       if (v.length === 0) return this.next();
-      v = v[0];
+      v = v.at(0);
     }
   }
 }
@@ -135,7 +136,7 @@ export async function arrayOf(
     return array;
   }
   const leaves = new Leaves(value, given === undefined ? shape : null, what);
-  const values: (number | bigint | Uint8Array)[] = [];
+  const values = new LongList<number | bigint | Uint8Array>();
   for (let i = 0; leaves.next(); i++) {
     const { leaf } = leaves;
     const long = kind === "string" ? longText(leaf) : null;
@@ -145,10 +146,10 @@ export async function arrayOf(
     await slices.turn();
   }
   checkSize(values.length);
-  if (kind === "string") return new NdArray(dtype, shape, values as Uint8Array[]);
+  if (kind === "string") return new NdArray(dtype, shape, values.toArray() as Uint8Array[]);
   const array = NdArray.zeros(dtype, shape);
   for (let i = 0; i < size; i++) {
-    setElement(array, i, values[i] as number);
+    setElement(array, i, values.at(i) as number);
     if ((i + 1) % ELEMENTS === 0) await slices.turn();
   }
   return array;

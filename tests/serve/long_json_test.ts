@@ -6,10 +6,11 @@ import { createHandler } from "@weft/weft/serve";
 import { effort } from "../effort.ts";
 import { HttpError } from "../../src/serve/http_error.ts";
 import { readJson } from "../../src/serve/json_reader.ts";
+import { LongList } from "../../src/serve/long_list.ts";
 import { LongText } from "../../src/serve/long_text.ts";
 import { NumberGrid } from "../../src/serve/number_grid.ts";
 import { Slices } from "../../src/serve/slices.ts";
-import { ask } from "./models.ts";
+import { ask, several } from "./models.ts";
 
 /** Spaces that make a text long. */
 const LONG = " ".repeat(70_000);
@@ -25,6 +26,7 @@ async function plain(value: unknown): Promise<unknown> {
       length === undefined ? value.at(at++) : Array.from({ length }, () => listed(rest));
     return listed(value.shape);
   }
+  if (value instanceof LongList) return await plain(value.toArray());
   if (Array.isArray(value)) return await Promise.all(value.map(plain));
   if (typeof value !== "object" || value === null) return value;
   const entries = Object.entries(value).map(async ([k, v]) => [k, await plain(v)]);
@@ -45,12 +47,12 @@ Deno.test("long lists of numbers whose lengths agree become grids, others remain
   const last = (more: string): string => `[${JSON.stringify(rows).slice(1, -1)},${more}]`;
   for (const more of ["[1,2]", "[1,2,3,4]", "[1,2,[3]]", "1", "[]", "[1,2,null]", '"x"', "{}"]) {
     const lists = await read(last(more));
-    assert(Array.isArray(lists), more);
-    assertEquals(lists.at(-1), JSON.parse(more), more);
-    assertEquals(lists.slice(0, -1), rows);
+    assert(lists instanceof LongList, more);
+    assertEquals(lists.at(lists.length - 1), JSON.parse(more), more);
+    assertEquals(lists.toArray().slice(0, -1), rows);
   }
-  const exact = await read(last("[1,2,9007199254740993]")) as unknown[][];
-  assertEquals(exact.at(-1), [1, 2, 9007199254740993n]);
+  const exact = await read(last("[1,2,9007199254740993]")) as LongList;
+  assertEquals(exact.at(exact.length - 1), [1, 2, 9007199254740993n]);
   const refused = [
     "[1,2,]",
     "[1,2,3",
@@ -164,4 +166,47 @@ Deno.test("a long request is answered as a short one is", async () => {
   }
   const message = await wrong("float32", [text]);
   assert(message.length < 200 && message.includes("éxxx"), message.slice(0, 300));
+});
+
+Deno.test("long lists of texts, flags and rows with names are read as short ones are", async () => {
+  const { fetch } = createHandler({ models: { several: several() }, timeoutMs: Infinity });
+  const count = 20_000, at = Array.from({ length: count }, (_, i) => i);
+  const rows = at.map((i) => ({ text: `t${i}`, n: i, flag: i % 3 === 0 }));
+  const wanted = at.map((i) => ({ text: `t${i}`, sum: 2 * i, flag: i % 3 !== 0 }));
+  const predict = async (body: unknown): Promise<Record<string, unknown>> =>
+    await (await ask(fetch, "/v1/models/several:predict", body)).json();
+  assertEquals(await predict({ instances: rows }), { predictions: wanted });
+  const columns = {
+    text: rows.map((r) => r.text),
+    n: rows.map((r) => r.n),
+    flag: rows.map((r) => r.flag),
+  };
+  const { outputs } = await predict({ inputs: columns });
+  assertEquals(
+    outputs,
+    Object.fromEntries(
+      ["text", "sum", "flag"].map((k) => [k, wanted.map((r) => r[k as "text"])]),
+    ),
+  );
+  const inputs = [["text", "BYTES"], ["n", "INT64"], ["flag", "BOOL"]].map(([name, datatype]) => ({
+    name,
+    datatype,
+    shape: [count],
+    data: columns[name as "text"],
+  }));
+  const answer = await ask(fetch, "/v2/models/several/infer", { inputs });
+  const got: { name: string; data: unknown }[] = (await answer.json()).outputs;
+  assertEquals(Object.fromEntries(got.map(({ name, data }) => [name, data])), outputs);
+  const late = <T>(row: T): unknown => rows.map((r, i) => i === 15_000 ? row : r);
+  const errors: readonly (readonly [unknown, string])[] = [
+    [{ instances: late({ text: "a", n: 1 }) }, "instance 15000: it has not the inputs"],
+    [{ instances: late({ text: "a", n: 1, flags: true }) }, 'instance 15000: it has no "flag"'],
+    [{ instances: late([]) }, "instance 15000: it has not the inputs"],
+    [{ instances: late({ text: "a", n: "1", flag: true }) }, 'element 15000 is "1", wanted int64'],
+    [{ instances: late({ text: ["a"], n: 1, flag: true }) }, "lists have different lengths"],
+    [{ inputs: { ...columns, flag: [columns.flag] } }, "Cannot"],
+  ];
+  for (const [body, error] of errors) assertStringIncludes(`${(await predict(body)).error}`, error);
+  const many = await ask(fetch, "/v2/models/several/infer", { inputs: at.map(() => ({})) });
+  assertStringIncludes((await many.json()).error, '"inputs" has 20000 elements, wanted at most');
 });
