@@ -1,5 +1,6 @@
 /** Classes of layers from their kinds, for a program's copy of `tfjs-layers`. */
 import * as tf from "../../../mod.ts";
+import { FailedPreconditionError } from "../../engine/core/errors.ts";
 import type { Settings } from "../layers/keras_json.ts";
 import { withKeptTexts, withTexts } from "../layers/keras_texts.ts";
 import type { Extents, Kind, Weight } from "./layer_kinds.ts";
@@ -79,6 +80,26 @@ export function layerClass(
       if (dtype && !(y instanceof tf.Tensor)) Object.assign(y as object, { dtype });
       return y;
     }
+    /** Penalties of calls whose step has not asked for them. */
+    #penalties: tf.Tensor[] = [];
+    #note(penalty: tf.Tensor): void {
+      if (this.inboundNodes.length === 0) {
+        throw new FailedPreconditionError(
+          `Cannot train layer ${this.name}: losses of what layers give are not supported within other layers`,
+        );
+      }
+      this.#penalties.push(tf.keep(penalty));
+      // Calls that no step follows leave theirs.
+      while (this.#penalties.length > this.inboundNodes.length) this.#penalties.shift()!.dispose();
+    }
+    override calculateLosses(): tf.Tensor[] {
+      const own = this.#penalties.splice(0).map((penalty) => {
+        const loss = tf.clone(penalty);
+        penalty.dispose();
+        return loss;
+      });
+      return [...super.calculateLosses(), ...own];
+    }
     #weights(shape: Extents | Extents[]): Weight[] {
       return kind.weights?.(this.settings, shapesOf(shape)) ?? [];
     }
@@ -120,6 +141,8 @@ export function layerClass(
           training: kwargs?.training === true,
           mask: (kwargs?.mask ?? null) as tf.Tensor | null,
         });
+        const penalty = kwargs?.training === true ? kind.penalty?.(y, this.settings) : null;
+        if (penalty) this.#note(penalty);
         return this.activation ? this.activation.apply(y) : y;
       });
     }

@@ -35,6 +35,8 @@ export type Tokens = tf.Tensor | tf.RaggedTensor;
 export interface Kind {
   readonly weights?: (config: Settings, shapes: readonly Extents[]) => Weight[];
   readonly call: (given: CallOf) => tf.Tensor;
+  /** A loss of what the layer gives in training, beside that of the model; null for none. */
+  readonly penalty?: (y: tf.Tensor, config: Settings) => tf.Tensor | null;
   /** The shape of the result, where `call` cannot tell it from what is known of the inputs' shapes. */
   readonly shape?: (config: Settings, shapes: readonly Extents[]) => Extents;
   /** Dtype of the inputs of a model that begins with the layer. Default: float32. */

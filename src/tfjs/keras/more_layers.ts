@@ -1,6 +1,6 @@
 /** Layers of Keras over one and three axes, those that encode categories, and those that change images at random in training. */
 import * as tf from "../../../mod.ts";
-import { FailedPreconditionError, UnimplementedError } from "../../engine/core/errors.ts";
+import { UnimplementedError } from "../../engine/core/errors.ts";
 import type { Json } from "../layers/keras_json.ts";
 import { RANDOM_IMAGES } from "./augment/random_images.ts";
 import { encoded, modeOf } from "./encoding.ts";
@@ -186,13 +186,12 @@ export const MORE_LAYERS: Readonly<Record<string, Kind>> = {
   CenterCrop: { call: centered },
   ActivityRegularization: {
     masks: true,
-    call({ inputs: [x], config, training }) {
-      if (training && (Number(config.l1 ?? 0) !== 0 || Number(config.l2 ?? 0) !== 0)) {
-        throw new FailedPreconditionError(
-          `Cannot train layer ${config.name}: losses of what layers give are not supported`,
-        );
-      }
-      return tf.clone(x);
+    call: ({ inputs: [x] }) => tf.clone(x),
+    penalty(y, config) {
+      const l1 = Number(config.l1 ?? 0), l2 = Number(config.l2 ?? 0);
+      if (l1 === 0 && l2 === 0) return null;
+      const whole = tf.add(tf.mul(tf.sum(tf.abs(y)), l1), tf.mul(tf.sum(tf.square(y)), l2));
+      return tf.div(whole, tf.cast(tf.gather(tf.shape(y), 0), "float32"));
     },
   },
   // Boxes alone change, which lie beside images in datasets.

@@ -20,7 +20,11 @@ export interface Layer {
   supportsMasking: boolean;
   trainable: boolean;
   built: boolean;
+  /** Calls of the layer in models. */
+  readonly inboundNodes: readonly unknown[];
   apply(inputs: unknown, kwargs?: object): unknown;
+  /** Losses beside that of the model, asked for once for each call in a model. */
+  calculateLosses(): tf.Tensor[];
   getWeights(): tf.Tensor[];
   setWeights(weights: tf.Tensor[]): void;
   addWeight(...given: unknown[]): LayerVariable;

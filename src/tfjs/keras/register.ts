@@ -1,6 +1,5 @@
 /** Classes of layers for a program's copy of `tfjs-layers`, made once for each. */
 import * as tf from "../../../mod.ts";
-import { FailedPreconditionError } from "../../engine/core/errors.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { describe } from "../../engine/core/text.ts";
 import {
@@ -27,6 +26,22 @@ interface GruCell extends Layer {
   readonly units: number;
   readonly useBias: boolean;
   readonly [field: string]: unknown;
+}
+
+/** Parts of a vector's product for the three gates: through one mask, or through one for each. */
+function gates(
+  x: tf.Tensor,
+  kernel: tf.Tensor,
+  bias: tf.TensorLike,
+  masks: readonly tf.Tensor[],
+): tf.Tensor[] {
+  if (masks.length < 2) {
+    const given = masks.length === 0 ? x : tf.mul(x, masks[0]);
+    return tf.split(tf.add(tf.matMul(given, kernel), bias), 3, 1);
+  }
+  const kernels = tf.split(kernel, 3, 1);
+  const products = kernels.map((part, i) => tf.matMul(tf.mul(x, masks[i]), part));
+  return tf.split(tf.add(tf.concat(products, 1), bias), 3, 1);
 }
 
 /** Makes the classes of a GRU and its cell as Keras has them: the reset gate acts after the product. */
@@ -63,18 +78,32 @@ function gruClasses({ layers }: Package): object[] {
       fields.bias = this.useBias ? add("bias", [2, width], "bias") : null;
       this.built = true;
     }
+    /** Masks of a sequence, as many as Keras draws; the package's layer forgets them before each. */
+    #mask(
+      field: "dropoutMask" | "recurrentDropoutMask",
+      like: tf.Tensor,
+      count: number,
+    ): tf.Tensor[] {
+      const fields = this as Record<string, unknown>;
+      const rate = Number(this[field === "dropoutMask" ? "dropout" : "recurrentDropout"]);
+      if (!(rate > 0 && rate < 1)) return [];
+      fields[field] ??= Array.from(
+        { length: count },
+        () => tf.keep(tf.dropout(tf.onesLike(like), rate)),
+      );
+      return fields[field] as tf.Tensor[];
+    }
     call([x, h]: tf.Tensor[], kwargs: Record<string, unknown>): tf.Tensor[] {
-      if (kwargs.training && (Number(this.dropout) > 0 || Number(this.recurrentDropout) > 0)) {
-        throw new FailedPreconditionError(
-          `Cannot train layer ${this.name}: dropout in a GRU with reset_after is not supported`,
-        );
-      }
       return tf.tidy(() => {
         const of = (name: string): tf.Tensor => (this[name] as LayerVariable).read();
         const [bias, recurrentBias] = this.useBias ? tf.unstack(of("bias")) : [0, 0];
-        const [z, r, n] = tf.split(tf.add(tf.matMul(x, of("kernel")), bias), 3, 1);
-        const inner = tf.add(tf.matMul(h, of("recurrentKernel")), recurrentBias);
-        const [hz, hr, hn] = tf.split(inner, 3, 1);
+        // A mask for each gate, where the state is dropped, or as the configuration says.
+        const isApart = Number(this.recurrentDropout) > 0 || this.implementation === 1;
+        const count = isApart ? 3 : 1, isTraining = kwargs.training === true;
+        const masks = isTraining ? this.#mask("dropoutMask", x, count) : [];
+        const stateMasks = isTraining ? this.#mask("recurrentDropoutMask", h, count) : [];
+        const [z, r, n] = gates(x, of("kernel"), bias, masks);
+        const [hz, hr, hn] = gates(h, of("recurrentKernel"), recurrentBias, stateMasks);
         const update = activate(this, "recurrentActivation", tf.add(z, hz));
         const reset = activate(this, "recurrentActivation", tf.add(r, hr));
         const fresh = activate(this, "activation", tf.add(n, tf.mul(reset, hn)));

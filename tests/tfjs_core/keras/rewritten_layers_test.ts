@@ -133,20 +133,6 @@ testOnDevices(
   },
 );
 
-testOnDevices("activity losses are none in predictions, and refuse to train", async () => {
-  const model = await load(topologyOf([
-    layer("Dense", { units: 1 }, "d"),
-    layer("ActivityRegularization", { l1: 0.5, l2: 0 }, "a"),
-  ], [2]));
-  assertEquals(model.predict(tf.ones([3, 2])).shape, [3, 1]);
-  model.compile({ optimizer: "sgd", loss: "meanSquaredError" });
-  await assertRejects(
-    () => model.fit(tf.ones([3, 2]), tf.ones([3, 1]), { epochs: 1, verbose: 0 }),
-    FailedPreconditionError,
-    "losses of what layers give",
-  );
-});
-
 Deno.test("rewritten layers refuse what they cannot be", async () => {
   assertThrows(
     () => layersTopology(topologyOf([layer("Pipeline", { layers: [] }, "p")], [2])),
