@@ -13,6 +13,7 @@ import {
   template,
   type Weight,
 } from "./layer_kinds.ts";
+import { dropped } from "./augment/seeded.ts";
 
 /** The inputs of an attention, by their meaning. */
 function rolesOf(config: Settings): Map<string, number> {
@@ -99,7 +100,7 @@ function attention({ inputs, weights, config, training, mask }: CallOf): tf.Tens
   let chances = tf.softmax(scores);
   // The softmax of a row that is masked whole is uniform; Keras makes it zeros where it has dropout.
   if (seen && Number(config.dropout) > 0) chances = tf.where(seen, chances, tf.scalar(0));
-  if (training && Number(config.dropout) > 0) chances = tf.dropout(chances, Number(config.dropout));
+  if (training && Number(config.dropout) > 0) chances = dropped(chances, Number(config.dropout));
   const mixed = tf.einsum("bhts,bshk->bthk", chances, value);
   const y = tf.einsum("bthk,hkd->btd", mixed, weights[3 * step]);
   return step === 1 ? y : tf.add(y, weights[3 * step + 1]);
@@ -142,7 +143,7 @@ function attending(
     if (seen) scores = tf.where(seen, scores, tf.sub(scores, 1e9));
     let chances = tf.softmax(scores);
     const rate = Number(config.dropout ?? 0);
-    if (training && rate > 0) chances = tf.dropout(chances, rate);
+    if (training && rate > 0) chances = dropped(chances, rate);
     const y = tf.matMul(chances, value);
     return queries ? tf.where(tf.expandDims(queries, -1), y, tf.scalar(0)) : y;
   };
@@ -223,7 +224,7 @@ function grouped({ inputs, weights, config, training, mask }: CallOf): tf.Tensor
   if (seen) scores = tf.where(tf.expandDims(seen, 1), scores, tf.scalar(-1e9));
   let chances = tf.softmax(scores);
   const rate = Number(config.dropout ?? 0);
-  if (training && rate > 0) chances = tf.dropout(chances, rate);
+  if (training && rate > 0) chances = dropped(chances, rate);
   const mixed = tf.einsum("bvrqk,bkvh->bqvrh", chances, value);
   const out = gate ? tf.mul(mixed, gate) : mixed, width = last(shapeOf(given("query")));
   const kernel = tf.reshape(left.shift()!, [keys, queries, dim, width]);

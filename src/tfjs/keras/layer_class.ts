@@ -4,6 +4,7 @@ import { FailedPreconditionError } from "../../engine/core/errors.ts";
 import type { Settings } from "../layers/keras_json.ts";
 import { withKeptTexts, withTexts } from "../layers/keras_texts.ts";
 import type { Extents, Kind, Weight } from "./layer_kinds.ts";
+import { drawingFrom, sourceOf } from "./augment/seeded.ts";
 import type { Activation, Layer, LayerVariable, Package } from "./package.ts";
 
 /** The package's own settings of any layer, which it keeps itself. */
@@ -69,6 +70,7 @@ export function layerClass(
       const own = Object.entries(given).filter(([key]) => !KEPT.has(key));
       this.settings = Object.fromEntries([...own, ["name", this.name]]);
       kind.check?.(this.settings);
+      this.#source = sourceOf(this.settings);
       this.supportsMasking = true;
     }
     getClassName(): string {
@@ -80,6 +82,8 @@ export function layerClass(
       if (dtype && !(y instanceof tf.Tensor)) Object.assign(y as object, { dtype });
       return y;
     }
+    /** Source of draws, where the configuration has a seed. */
+    readonly #source: tf.random.Generator | null;
     /** Penalties of calls whose step has not asked for them. */
     #penalties: tf.Tensor[] = [];
     #note(penalty: tf.Tensor): void {
@@ -134,17 +138,24 @@ export function layerClass(
       // The package hands the last mask on to layers without one.
       if (!kind.masks && kwargs) delete kwargs.mask;
       return tf.tidy(() => {
-        const y = kind.call({
-          inputs: listOf(given),
-          weights: this.variables.map((v) => v.read()),
-          config: this.settings,
-          training: kwargs?.training === true,
-          mask: (kwargs?.mask ?? null) as tf.Tensor | null,
-        });
-        const penalty = kwargs?.training === true ? kind.penalty?.(y, this.settings) : null;
+        const training = kwargs?.training === true, source = training ? this.#source : null;
+        const y = drawingFrom(source, () =>
+          kind.call({
+            inputs: listOf(given),
+            weights: this.variables.map((v) => v.read()),
+            config: this.settings,
+            training,
+            mask: (kwargs?.mask ?? null) as tf.Tensor | null,
+          }));
+        const penalty = training ? kind.penalty?.(y, this.settings) : null;
         if (penalty) this.#note(penalty);
         return this.activation ? this.activation.apply(y) : y;
       });
+    }
+    override dispose(): { refCountAfterDispose: number } {
+      const left = super.dispose();
+      if (left.refCountAfterDispose === 0) this.#source?.dispose();
+      return left;
     }
     override getConfig(): Record<string, unknown> {
       return { ...super.getConfig(), ...withKeptTexts(this.settings) };

@@ -15,6 +15,8 @@ import {
   shapeOf,
   type Weight,
 } from "./layer_kinds.ts";
+import { NOISE_LAYERS } from "./augment/noise_layers.ts";
+import { dropped } from "./augment/seeded.ts";
 import { cutToAspect, resized } from "./resizing.ts";
 
 const isChannelsFirst = ({ dataFormat }: Settings): boolean =>
@@ -46,7 +48,7 @@ const droppedMaps: Kind = {
   call({ inputs: [x], config, training }) {
     const rate = Number(config.rate ?? 0);
     if (!training || rate === 0) return tf.clone(x);
-    return tf.mul(x, tf.dropout(tf.onesLike(tf.max(x, spatialAxes(x, config), true)), rate));
+    return tf.mul(x, dropped(tf.onesLike(tf.max(x, spatialAxes(x, config), true)), rate));
   },
 };
 
@@ -115,6 +117,7 @@ function centered({ inputs: [x], config }: CallOf): tf.Tensor {
 /** Layers by the names of Keras. */
 export const MORE_LAYERS: Readonly<Record<string, Kind>> = {
   ...RANDOM_IMAGES,
+  ...NOISE_LAYERS,
   ELU: {
     masks: true,
     call: ({ inputs: [x], config }) =>

@@ -29,6 +29,7 @@ export interface Layer {
   setWeights(weights: tf.Tensor[]): void;
   addWeight(...given: unknown[]): LayerVariable;
   getConfig(): Record<string, unknown>;
+  dispose(): { refCountAfterDispose: number };
 }
 
 /** A function of the package, as an object that can be written as JSON. */

@@ -13,6 +13,7 @@ import type { Extents, Settings } from "./layer_kinds.ts";
 import { KINDS } from "./own_layers.ts";
 import type { Activation, Layer, LayerVariable, Package } from "./package.ts";
 import { reversibleEmbeddingClasses } from "./reversible_embedding.ts";
+import { drawingFrom, dropped, sourceOf } from "./augment/seeded.ts";
 import { spectralNormalizationClass } from "./spectral_normalization.ts";
 import { vocabularyClass } from "./vocabulary_class.ts";
 
@@ -52,9 +53,20 @@ function gruClasses({ layers }: Package): object[] {
   class KerasGRUCell extends Cell {
     static readonly className = "KerasGRUCell";
     static readonly isPure = true;
+    readonly #seed: unknown;
+    readonly #source: tf.random.Generator | null;
 
     constructor(config: Record<string, unknown>) {
       super({ ...config, resetAfter: false });
+      this.#seed = config.seed;
+      this.#source = sourceOf(config as Settings);
+    }
+    override getConfig(): Record<string, unknown> {
+      return { ...super.getConfig(), seed: this.#seed ?? null };
+    }
+    override dispose(): { refCountAfterDispose: number } {
+      this.#source?.dispose();
+      return super.dispose();
     }
     getClassName(): string {
       return "KerasGRUCell";
@@ -89,7 +101,7 @@ function gruClasses({ layers }: Package): object[] {
       if (!(rate > 0 && rate < 1)) return [];
       fields[field] ??= Array.from(
         { length: count },
-        () => tf.keep(tf.dropout(tf.onesLike(like), rate)),
+        () => drawingFrom(this.#source, () => tf.keep(dropped(tf.onesLike(like), rate))),
       );
       return fields[field] as tf.Tensor[];
     }

@@ -194,12 +194,12 @@ class Writer {
     if (name === "LeakyReLU") return made(name, { ...config, alpha: config.negative_slope ?? 0.3 });
     if (name === "ReLU" && (config.negative_slope || config.threshold)) return made("KerasReLU");
     if (name === "Conv1D" && config.padding === "causal") return made("KerasConv1D");
-    if (name === "UpSampling2D" && config.interpolation !== "nearest") {
-      return made("KerasUpSampling2D");
-    }
+    if (name === "UpSampling2D" && config.interpolation !== "nearest") return made(`Keras${name}`);
     if (name === "IdentityInitializer") return made("Identity");
+    // Draws of the package's own layers have no seeds.
     const isOwn = OWN.has(name) ||
-      /^(Random|Adaptive)[A-Z]|^Global.*:true$/.test(`${name}:${config.keepdims}`);
+      /^(Random|Adaptive)[A-Z]|^Global.*:true$|(Dropout(1D)?|GaussianNoise):number$/
+        .test(`${name}:${config.keepdims ?? typeof config.seed}`);
     return made(isOwn && "name" in config ? `Keras${name}` : name);
   }
 

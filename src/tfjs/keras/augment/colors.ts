@@ -13,6 +13,7 @@ import {
   valuesOf,
   within,
 } from "./draws.ts";
+import { wholly } from "./seeded.ts";
 
 const UNIT = [0, 1] as const, BYTE = [0, 255] as const;
 /** A number of Keras that keeps quotients finite. */
@@ -106,7 +107,7 @@ export const COLORS: Readonly<Record<string, Augmentation>> = {
       const [least, most] = range(factor, 1), rows = rowsOf(x);
       const bits = least === most
         ? tf.fill(rows, least)
-        : tf.cast(tf.randomUniformInt(rows, least, most), "float32");
+        : tf.cast(wholly(rows, least, most), "float32");
       return { step: tf.reshape(tf.pow(2, tf.sub(8, bits)), [-1, 1, 1, 1]) };
     },
     change(x, config, { step }) {

@@ -2,6 +2,7 @@
 import * as tf from "../../../../mod.ts";
 import type { Json } from "../../layers/keras_json.ts";
 import { numbers, type Settings } from "../layer_kinds.ts";
+import { gammas, shuffled, uniformly } from "./seeded.ts";
 
 /** The least and the greatest of numbers that are drawn. */
 export type Range = readonly [least: number, most: number];
@@ -32,7 +33,7 @@ export const rowsOf = (x: tf.Tensor): tf.Tensor => tf.gather(tf.shape(x), [0]);
 
 /** Numbers of a shape, all between the ends of a range. */
 export function uniform(shape: tf.TensorLike, [least, most]: Range): tf.Tensor {
-  return tf.add(tf.mul(tf.randomUniform(shape, 0, 1), most - least), least);
+  return tf.add(tf.mul(uniformly(shape), most - least), least);
 }
 
 /** A number for each image, in a shape of `rank` dimensions. */
@@ -47,13 +48,13 @@ export function chosen(x: tf.Tensor, chance: Range): tf.Tensor {
 
 /** Numbers of a beta distribution whose two parameters are the same. */
 export function beta(shape: tf.TensorLike, alpha: tf.TensorLike): tf.Tensor {
-  const [a, b] = [0, 1].map(() => tf.randomGamma(shape, alpha));
+  const [a, b] = [0, 1].map(() => gammas(shape, alpha));
   return tf.div(a, tf.add(a, b));
 }
 
 /** The order of images that are mixed with those of a batch. */
 export const mixed = (x: tf.Tensor): tf.Tensor =>
-  tf.random.shuffle(tf.range(0, tf.gather(tf.shape(x), 0), 1, "int32"));
+  shuffled(tf.range(0, tf.gather(tf.shape(x), 0), 1, "int32"));
 
 /** Height and width of images as numbers. */
 export const extents = (x: tf.Tensor): [height: tf.Tensor, width: tf.Tensor] => {

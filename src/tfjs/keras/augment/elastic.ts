@@ -2,6 +2,7 @@
 import * as tf from "../../../../mod.ts";
 import { UnimplementedError } from "../../../engine/core/errors.ts";
 import { type Settings, shapeOf } from "../layer_kinds.ts";
+import { normally } from "./seeded.ts";
 import { type Augmentation, augmentation, chosen, range, uniform, within } from "./draws.ts";
 
 /** The greatest part of the lesser extent that pixels are spread over. */
@@ -74,7 +75,7 @@ export const ELASTIC: Readonly<Record<string, Augmentation>> = {
     draw: (x, { factor, scale }) => ({
       apply: chosen(x, range(factor ?? 1, 0)),
       strength: uniform([], range(scale ?? 1, 0)),
-      noise: tf.randomNormal(tf.gather(tf.shape(x), [0, 1, 2])),
+      noise: normally(tf.gather(tf.shape(x), [0, 1, 2])),
     }),
     change(x, config, { apply, strength, noise }) {
       const most = range(config.scale ?? 1, 0)[1];

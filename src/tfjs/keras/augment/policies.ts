@@ -5,6 +5,7 @@ import { CROSSINGS } from "../crossing.ts";
 import { numbers, type Settings } from "../layer_kinds.ts";
 import { COLORS } from "./colors.ts";
 import { beta, range, within } from "./draws.ts";
+import { gammas, wholly } from "./seeded.ts";
 import { EQUALIZED } from "./equalization.ts";
 import { PLACES } from "./places.ts";
 
@@ -47,7 +48,7 @@ function choices(config: Settings, hasAll: boolean): ((x: tf.Tensor) => tf.Tenso
 
 /** Changes images by one of several functions. */
 function oneOf(fns: readonly ((x: tf.Tensor) => tf.Tensor)[], x: tf.Tensor): tf.Tensor {
-  return tf.switchCase(tf.randomUniformInt([], 0, fns.length), fns.map((fn) => () => fn(x)));
+  return tf.switchCase(wholly([], 0, fns.length), fns.map((fn) => () => fn(x)));
 }
 
 /** Layers by the names of Keras. */
@@ -77,7 +78,7 @@ export const POLICIES: Readonly<Record<string, Change>> = {
       .flatMap(numbers);
     const settings = { ...config, factor: config.factor ?? 0.3 };
     const all = [...choices(settings, config.allOps !== false), (x: tf.Tensor) => tf.clone(x)];
-    const gammas = tf.randomGamma([chains], alpha), weights = tf.div(gammas, tf.sum(gammas));
+    const drawn = gammas([chains], alpha), weights = tf.div(drawn, tf.sum(drawn));
     let sum = tf.zerosLike(given);
     for (let i = 0; i < chains; i++) {
       let x = given;

@@ -19,6 +19,7 @@ import {
   valuesOf,
   within,
 } from "./draws.ts";
+import { normally, wholly } from "./seeded.ts";
 
 /** The ends of a part of images along both axes, in pixels. */
 type Ends = "left" | "right" | "top" | "bottom";
@@ -48,7 +49,7 @@ function inside(x: tf.Tensor, { left, right, top, bottom }: Draws<Ends>): tf.Ten
 /** The values of erased pixels. */
 function filling(x: tf.Tensor, config: Settings): tf.Tensor {
   if (config.fillValue == null) {
-    return within(tf.mul(tf.randomNormal(tf.shape(x)), valuesOf(config)[1]), config);
+    return within(tf.mul(normally(tf.shape(x)), valuesOf(config)[1]), config);
   }
   return within(tf.tensor(numbers(config.fillValue)), config);
 }
@@ -84,9 +85,7 @@ const uniformRows = (x: tf.Tensor, of: Range): tf.Tensor => tf.sqrt(drawn(x, of,
 export const REGIONS: Readonly<Record<string, Augmentation>> = {
   RandomCrop: augmentation({
     draw(x, config) {
-      const [top, left] = (cutOf(x, config).places ?? [1, 1]).map((count) =>
-        tf.randomUniformInt([], 0, count)
-      );
+      const [top, left] = (cutOf(x, config).places ?? [1, 1]).map((count) => wholly([], 0, count));
       return { top, left };
     },
     change(x, config, { top, left }) {
