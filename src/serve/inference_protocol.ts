@@ -10,7 +10,7 @@ import { HttpError } from "./http_error.ts";
 import { checkNames, type ModelVersion } from "./model_entry.ts";
 import type { Specs } from "./servable.ts";
 import { JsonText } from "./json_text.ts";
-import { isList } from "./long_list.ts";
+import { isList } from "./long_text.ts";
 import { NumberGrid } from "./number_grid.ts";
 import { readJson } from "./json_reader.ts";
 import { Slices } from "./slices.ts";

@@ -4,8 +4,7 @@
  */
 import { encodeString } from "../engine/core/text.ts";
 import { HttpError } from "./http_error.ts";
-import { longer, type LongList } from "./long_list.ts";
-import { LongText } from "./long_text.ts";
+import { longer, type LongList, LongText } from "./long_text.ts";
 import { GridBuilder } from "./number_grid.ts";
 import type { Slices } from "./slices.ts";
 

@@ -6,7 +6,7 @@ import { HttpError } from "./http_error.ts";
 import { checkNames, type ModelVersion } from "./model_entry.ts";
 import type { Servable, Specs } from "./servable.ts";
 import { isBytesOutput, JsonText } from "./json_text.ts";
-import { isList, LongList } from "./long_list.ts";
+import { isList, LongList } from "./long_text.ts";
 import { NumberGrid } from "./number_grid.ts";
 import { readJson } from "./json_reader.ts";
 import { Slices } from "./slices.ts";

@@ -4,8 +4,7 @@ import { NdArray, setElement } from "../engine/core/nd_array.ts";
 import { checkRank, sizeOf } from "../engine/core/shape.ts";
 import { encodeString } from "../engine/core/text.ts";
 import { HttpError } from "./http_error.ts";
-import { isList, type List, LongList } from "./long_list.ts";
-import { LongText } from "./long_text.ts";
+import { isList, type List, LongList, LongText } from "./long_text.ts";
 import { NumberGrid } from "./number_grid.ts";
 import type { Slices } from "./slices.ts";
 
