@@ -357,6 +357,15 @@ EXAMPLES = {
     "indices": lambda: tf.SparseTensor([[0]], [1.0], [1]).indices.dtype.name,
     "sparse-product": lambda: tf.math.imag(tf.sparse.sparse_dense_matmul(
         tf.complex([[1.0]], [[0.0]]), tf.SparseTensor([[0, 0]], tf.complex([0.0], [1.0]), [1, 1]))),
+    "vector-signs": lambda: tf.linalg.eigh(tf.constant([[2.0, 1.0], [1.0, 3.0]]))[1],
+    "vector-phases": lambda: tf.math.imag(tf.linalg.svd(tf.complex([[1.0, 2.0], [3.0, 5.0]], [[0.0, 1.0], [1.0, 0.0]]))[2]),
+    "complex-lstsq": lambda: failing(
+        lambda: tf.linalg.lstsq(
+            tf.complex([[1.0]], [[1.0]]), tf.complex([[2.0]], [[0.0]]), l2_regularizer=1.0)),
+    "complex-rank": lambda: failing(
+        lambda: tf.linalg.matrix_rank(tf.constant([[1 + 1j, 2 + 2j], [2 + 2j, 4 + 4j]]))),
+    "squared-distance": lambda: tf.math.real(gradient(
+        lambda x: tf.math.imag(tf.math.squared_difference(x, 0j)), [1 + 2j], [1.0])),
     "iteration": asked_again,
     "slices": fetched_slices,
     "adam": lambda: stepped(keras.optimizers.Adam(0.1, epsilon=1.0)),

@@ -195,9 +195,9 @@ function tangentsOf(nest: Nest<Tensor>, given: unknown, fn: string): Tensor[] {
   return primals.map((x, i) => {
     const { dtype } = x;
     const tangent = asTensor(
-      toInput(list[i] as TensorLike, `tangents[${i}]`, fn, isFloating(dtype) ? { dtype } : {}),
+      toInput(list[i] as TensorLike, `tangents[${i}]`, fn, hasTangents(x) ? { dtype } : {}),
     );
-    if (isFloating(dtype) && tangent.dtype !== dtype) {
+    if (hasTangents(x) && tangent.dtype !== dtype) {
       throw new TypeError(
         `Cannot use tangent ${i} of dtype ${tangent.dtype} in ${fn}: its primal has dtype ${dtype}`,
       );
@@ -211,18 +211,20 @@ function tangentsOf(nest: Nest<Tensor>, given: unknown, fn: string): Tensor[] {
   });
 }
 
-/** The product of a result's Jacobian with tangents; null where it does not depend on the primals. */
+const hasTangents = ({ dtype }: Tensor): boolean =>
+  isFloating(dtype) || DTYPES[dtype].kind === "complex";
+
+/**
+ * The product of a result's Jacobian with tangents; null where it does not depend on the primals. Gradients of complex numbers pair by the
+ * real part of `conj(a) · b`, in which products with the Jacobian and with its adjoint are each other's gradients.
+ */
 function pushed(
   tape: GradientTape,
   y: Tensor,
   primals: readonly Tensor[],
   tangents: readonly Tensor[],
 ): Tensor | null {
-  const complex = [y, ...primals].find((t) => DTYPES[t.dtype].kind === "complex");
-  if (complex !== undefined) {
-    throw new TypeError(`Cannot push tangents through ${complex.dtype}: wanted real numbers`);
-  }
-  if (!isFloating(y.dtype)) return null;
+  if (!hasTangents(y)) return null;
   const lost = lostAt(tape, y);
   if (lost !== undefined) {
     throw new LookupError(`Cannot push tangents through ${lost}: the op has no gradient`);

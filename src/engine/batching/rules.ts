@@ -6,7 +6,8 @@ import { apply } from "../core/apply.ts";
 import { lookupOp, type OpDef } from "../core/op.ts";
 import { isConcrete } from "../core/shape.ts";
 import { broadcastTo } from "../ops/array/repeat.ts";
-import { intVector } from "../ops/input.ts";
+import { asTensor, intVector } from "../ops/input.ts";
+import { conj } from "../ops/pointwise/complex.ts";
 import { ARRAY_RULES } from "./rules_arrays.ts";
 import {
   along,
@@ -53,12 +54,18 @@ const solvedLs: Rule = ({ def, attrs, inputs: [a, b, l2], rows }) =>
 /** A product of two matrices becomes one of batches of matrices. */
 const product: Rule = ({ def, attrs, inputs }) => {
   const ranks = inputs.map(rowRank);
-  if (ranks.includes(null) || /^complex/.test(inputs[0].all.dtype)) return null;
-  const most = Math.max(...ranks as number[]);
-  const named = def.name === "MatMul"
+  if (ranks.includes(null)) return null;
+  const most = Math.max(...ranks as number[]), isPlain = def.name === "MatMul";
+  const named = isPlain
     ? { adj_x: attrs.transpose_a, adj_y: attrs.transpose_b }
     : { adj_x: attrs.adj_x, adj_y: attrs.adj_y };
-  return apply(lookupOp("BatchMatMulV2")!, inputs.map((v) => withRowRank(v, most)), named);
+  const all = inputs.map((v) => withRowRank(v, most));
+  if (isPlain && /^complex/.test(all[0].dtype)) {
+    // Products of batches conjugate what they exchange rows and columns of.
+    if (named.adj_x) all[0] = conj(asTensor(all[0]));
+    if (named.adj_y) all[1] = conj(asTensor(all[1]));
+  }
+  return apply(lookupOp("BatchMatMulV2")!, all, named);
 };
 
 /** Einstein sums name the rows by a letter of their own. */

@@ -5,6 +5,7 @@ import { lookupOp } from "../../core/op.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { concat, stack } from "../array/join.ts";
 import { transpose } from "../array/move.ts";
+import { stridedSlice } from "../array/strided_slice.ts";
 import { rank } from "../array/view.ts";
 import { intScalar } from "../input.ts";
 import { sub } from "../pointwise/arithmetic.ts";
@@ -33,6 +34,16 @@ export function flip(x: Tensor): Tensor {
 
 /** Each matrix with rows and columns exchanged, conjugated. */
 export const adjointOf = (x: Tensor): Tensor => conjugate(flip(x));
+
+/** Columns `from` to `to` of each matrix, to the last one by default. */
+export function columns(
+  x: Tensor,
+  from: number | Tensor,
+  to: number | Tensor | null = null,
+): Tensor {
+  const place = (n: number | Tensor) => typeof n === "number" ? [0, n] : stack([intScalar(0), n]);
+  return stridedSlice(x, place(from), place(to ?? 0), [1, 1], 1, to === null ? 3 : 1, 1);
+}
 
 /** The product of matrices, or of their adjoints. */
 export function product(a: Tensor, b: Tensor, adjointA = false, adjointB = false): Tensor {

@@ -7,6 +7,7 @@ import type { PartialShape } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { eighCpu, luCpu, svdCpu } from "../../kernels/host/linalg/decompose.ts";
+import { complexLuCpu } from "../../kernels/host/linalg/complex_solve.ts";
 import { complexEighCpu, complexSvdCpu } from "../../kernels/host/linalg/complex_decompose.ts";
 import { eigCpu, eigLeftCpu } from "../../kernels/host/linalg/eig.ts";
 import { cast } from "../array/cast.ts";
@@ -15,7 +16,7 @@ import { gather } from "../array/gather.ts";
 import { range } from "../array/ranges.ts";
 import { expandDims, rank, shape } from "../array/view.ts";
 import { diag, diagPart, setDiag } from "./diagonals.ts";
-import { adjointOf, flip, isComplex, NUMBERS, product } from "./adjoints.ts";
+import { adjointOf, columns, isComplex, NUMBERS, product } from "./adjoints.ts";
 import { bandPart, triangularSolve } from "./linalg.ts";
 import { matMul } from "./matmul.ts";
 import { sum } from "../reduce/reduce.ts";
@@ -25,8 +26,6 @@ import { equal } from "../pointwise/compare.ts";
 import { where } from "../pointwise/select.ts";
 import { complex, conj, real } from "../pointwise/complex.ts";
 import { toFloatInput } from "../input.ts";
-
-const FLOATS = "T: {float64, float32, float16}";
 
 /** Returns batch, rows and columns of matrices; null if the rank is unknown. */
 function matrixShape(op: string, { shape }: Spec, isSquare = false) {
@@ -63,10 +62,17 @@ function turns(
   return mul(twice, isTall ? 0.5 : -0.5);
 }
 
-/** The vectors have no gradient if a singular value repeats or is 0. J. Townsend, "Differentiating the SVD" (2016). */
+/** Vectors without a singular value, beside the others of their side, and what their gradient is; null where there are none. */
+type Rest = readonly [x: Tensor, dx: Tensor] | null;
+
+/**
+ * The vectors have no gradient if a singular value repeats or is 0. J. Townsend, "Differentiating the SVD" (2016). Of vectors without a
+ * singular value the part along the others counts: within their space they may turn, which gives one vector no slope.
+ */
 function svdGradient(
   [s, u, v]: readonly Tensor[],
   [ds, du, dv]: readonly (Tensor | null)[],
+  rests: readonly [Rest, Rest] = [null, null],
 ): Tensor {
   let inner = diag(ds ?? zerosLike(s)), outer: Tensor | null = null;
   const other = gaps(square(s));
@@ -75,21 +81,43 @@ function svdGradient(
     return mul(other, sub(all, adjointOf(all)));
   };
   // The part outside the space of the given vectors.
-  const beyond = (x: Tensor, dx: Tensor): Tensor => sub(dx, matMul(x, product(x, dx, true)));
+  const beyond = (x: Tensor, dx: Tensor, rest: Rest): Tensor => {
+    const own = sub(dx, matMul(x, product(x, dx, true)));
+    return rest === null ? own : sub(own, matMul(rest[0], product(rest[1], x, true)));
+  };
   const inverse = div(1, s);
   if (du !== null) {
     inner = add(inner, scaled(across(u, du), s));
-    outer = product(scaled(beyond(u, du), inverse), v, false, true);
+    outer = product(scaled(beyond(u, du, rests[0]), inverse), v, false, true);
   }
   if (dv !== null) {
     inner = add(inner, mul(across(v, dv), expandDims(s, -1)));
-    const part = product(scaled(u, inverse), beyond(v, dv), false, true);
+    const part = product(scaled(u, inverse), beyond(v, dv, rests[1]), false, true);
     outer = outer === null ? part : add(outer, part);
   }
   const turning = isComplex(u) ? turns([u, v], [du, dv]) : null;
   if (turning !== null) inner = add(inner, diag(mul(turning, inverse)));
   const within = matMul(u, product(inner, v, false, true));
   return outer === null ? within : add(within, outer);
+}
+
+/** The gradient of decompositions with all vectors of both sides. */
+function fullSvdGradient(
+  [s, u, v]: readonly Tensor[],
+  [ds, du, dv]: readonly (Tensor | null)[],
+): Tensor {
+  const k = s.staticShape?.at(-1) ?? gather(shape(s), sub(rank(s), 1));
+  const parts = ([[u, du], [v, dv]] as const).map(([x, dx]) => {
+    const first = columns(x, 0, k);
+    if (dx === null) return { first, own: null, rest: null };
+    const own = columns(dx, 0, k), rest = [columns(x, k), columns(dx, k)] as const;
+    return { first, own, rest };
+  });
+  const [left, right] = parts;
+  return svdGradient([s, left.first, right.first], [ds, left.own, right.own], [
+    left.rest,
+    right.rest,
+  ]);
 }
 
 const Svd: OpDef = defineOp({
@@ -116,12 +144,15 @@ const Svd: OpDef = defineOp({
         return [svdGradient(all, [ds, null, null])];
       }
       const [m, n] = input.staticShape?.slice(-2) ?? [];
-      if (attrs.full_matrices && m != null && n != null && m !== n) {
+      if (!attrs.full_matrices || (m != null && m === n)) {
+        return [svdGradient([s, u, v], [ds, du, dv])];
+      }
+      if (m != null && n != null && Math.abs(m - n) > 1 && (du !== null || dv !== null)) {
         throw new UnimplementedError(
-          "Cannot differentiate Svd: full_matrices is implemented for square matrices",
+          `Cannot differentiate Svd: full_matrices is implemented for extents that differ by 1 at most, received ${m} and ${n}`,
         );
       }
-      return [svdGradient([s, u, v], [ds, du, dv])];
+      return [fullSvdGradient([s, u, v], [ds, du, dv])];
     },
   },
   cpu: ([x], [s, u, v], { attrs }) =>
@@ -161,7 +192,7 @@ const Lu: OpDef = defineOp({
   name: "Lu",
   inputs: ["input: T"],
   outputs: ["lu: T", "p: output_idx_type"],
-  attrs: ["output_idx_type: index = int32", FLOATS],
+  attrs: ["output_idx_type: index = int32", NUMBERS],
   infer: ([x]): PartialShape[] => {
     const known = matrixShape("Lu", x, true);
     if (known === null) return [null, null];
@@ -170,15 +201,15 @@ const Lu: OpDef = defineOp({
   },
   grad: {
     saves: ["lu", "p"],
-    // As in TensorFlow: both triangles of the gradient are carried back over those of the matrix.
+    // Both triangles of the gradient are carried back over those of the matrix.
     vjp: ({ lu, p }, [dy]) => {
       const n = gather(shape(lu), sub(rank(lu), 1));
       const lower = setDiag(bandPart(lu, -1, 0), onesLike(diagPart(lu))),
         upper = bandPart(lu, 0, -1);
-      const below = strictlyLower(matMul(lower, strictlyLower(dy!), true));
-      const above = bandPart(matMul(bandPart(dy!, 0, -1), upper, false, true), 0, -1);
+      const below = strictlyLower(product(lower, strictlyLower(dy!), true));
+      const above = bandPart(product(bandPart(dy!, 0, -1), upper, false, true), 0, -1);
       const half = triangularSolve(lower, add(below, above), true, true);
-      const rows = flip(triangularSolve(upper, flip(half), false));
+      const rows = adjointOf(triangularSolve(upper, adjointOf(half), false));
       // Row k of the factors is row p[k] of the matrix.
       const places = equal(
         expandDims(cast(p, "int32"), -1),
@@ -188,7 +219,7 @@ const Lu: OpDef = defineOp({
     },
   },
   meaning: { kind: "elimination", gives: "factors" },
-  cpu: ([x], [lu, p]) => luCpu(x, lu, p),
+  cpu: ([x], [lu, p]) => (isComplex(x) ? complexLuCpu : luCpu)(x, lu, p),
 });
 
 /** Shapes of eigenvalues and vectors of square matrices. */
@@ -231,7 +262,7 @@ const Eig: OpDef = defineOp({
     vjp: ({ input, e, v }, [de, dv], { attrs: { compute_v, Tout } }) => {
       const left = apply1(EigLeft, [input], { Tout });
       const vectors = compute_v ? v : apply(Eig, [input], { compute_v: true, Tout })[1];
-      const adjoint = conj(flip(vectors));
+      const adjoint = adjointOf(vectors);
       let inner: Tensor | null = de === null ? null : diag(de);
       if (compute_v && dv !== null) {
         const gap = sub(expandDims(e, -2), expandDims(e, -1)), isNone = equal(gap, 0);

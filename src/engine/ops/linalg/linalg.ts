@@ -12,7 +12,8 @@ import {
 } from "../../kernels/host/linalg/complex_triangles.ts";
 import { bandPartCpu, qrCpu, triangularSolveCpu } from "../../kernels/host/linalg/linalg.ts";
 import { stack, unstack } from "../array/join.ts";
-import { stridedSlice } from "../array/strided_slice.ts";
+import { gather } from "../array/gather.ts";
+import { rank, shape } from "../array/view.ts";
 import { einsum } from "./einsum.ts";
 import {
   asTensor,
@@ -23,7 +24,7 @@ import {
   toInputs,
   toMatchingInputs,
 } from "../input.ts";
-import { adjointOf, conjugate, isComplex, NUMBERS, product } from "./adjoints.ts";
+import { adjointOf, columns, conjugate, isComplex, NUMBERS, product } from "./adjoints.ts";
 import { diag, diagPart } from "./diagonals.ts";
 import { matMul } from "./matmul.ts";
 import { cast } from "../array/cast.ts";
@@ -120,10 +121,6 @@ const MatrixTriangularSolve = defineOp({
   },
 });
 
-/** Columns `from` to `to` of each matrix. */
-const columns = (x: Tensor, from: number, to: number): Tensor =>
-  stridedSlice(x, [0, from], [0, to], null, 1, 1, 1);
-
 /**
  * The gradient of matrices of no more columns than rows from that of their factors: D. Roberts and L. Roberts, "QR and LQ Decomposition Matrix
  * Backpropagation Algorithms" (2020).
@@ -166,9 +163,10 @@ const Qr = defineOp({
           "Cannot differentiate qr: full_matrices is implemented for matrices with no more rows than columns",
         );
       }
-      if (m === null || n === null || m >= n) return [qrGradient(q, r, dq!, dr!)];
-      // The columns beyond the square are products with Q.
-      const [left, right] = [r, dr!].map((x) => [columns(x, 0, m), columns(x, m, n)]);
+      if (m !== null && n !== null && m >= n) return [qrGradient(q, r, dq!, dr!)];
+      // The columns beyond the square are products with Q; there are none where only a run finds matrices that are not wide.
+      const k = q.staticShape?.at(-1) ?? gather(shape(q), sub(rank(q), 1));
+      const [left, right] = [r, dr!].map((x) => [columns(x, 0, k), columns(x, k)]);
       const more = matMul(q, product(left[1], right[1], false, true));
       const first = qrGradient(q, left[0], add(dq!, more), right[0]);
       return [apply1(lookupOp("ConcatV2")!, [first, matMul(q, right[1]), intScalar(-1)])];

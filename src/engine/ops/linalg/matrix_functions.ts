@@ -3,9 +3,10 @@ import { apply1, compose, type OpInput } from "../../core/apply.ts";
 import { type DType, DTYPES } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { defineOp, lookupOp, type OpDef } from "../../core/op.ts";
+import { partOf } from "../../core/scalar/operations.ts";
 import { shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import { expmCpu } from "../../kernels/host/linalg/expm.ts";
+import { complexExpmCpu, expmCpu } from "../../kernels/host/linalg/expm.ts";
 import { cast } from "../array/cast.ts";
 import { zerosLike } from "../array/creation.ts";
 import { splitEqually } from "../array/join_ops.ts";
@@ -18,7 +19,7 @@ import { greater } from "../pointwise/compare.ts";
 import { where } from "../pointwise/select.ts";
 import { max, min, sum } from "../reduce/reduce.ts";
 import { svd, svdvals } from "./decompositions.ts";
-import { flip, isComplex, product } from "./adjoints.ts";
+import { adjointOf, flip, isComplex, NUMBERS, product } from "./adjoints.ts";
 import { matMul } from "./matmul.ts";
 import { slogdet } from "./solve.ts";
 
@@ -34,12 +35,7 @@ function accuracy(x: Tensor, fn: string, times = 1): number | Tensor {
   const [rows, columns] = known?.slice(-2) ?? [null, null];
   if (rows !== null && columns !== null) return Math.max(rows, columns) * factor;
   const extents = stridedSlice(shape(x), [-2], [0], [1], 0, 1);
-  const dtype = x.dtype === "complex64"
-    ? "float32"
-    : x.dtype === "complex128"
-    ? "float64"
-    : x.dtype;
-  return mul(cast(max(extents), dtype), factor);
+  return mul(cast(max(extents), partOf(x.dtype)), factor);
 }
 
 const Expm: OpDef = defineOp({
@@ -47,7 +43,7 @@ const Expm: OpDef = defineOp({
   portable: { never: "TensorFlow makes it of loops" },
   inputs: ["input: T"],
   outputs: ["output: T"],
-  attrs: ["T: {float64, float32, float16}"],
+  attrs: [NUMBERS],
   infer: ([{ shape }]) => {
     const [rows, columns] = shape?.slice(-2) ?? [null, null];
     if (
@@ -64,7 +60,7 @@ const Expm: OpDef = defineOp({
     saves: ["input"],
     // N. Higham, "Functions of Matrices" (2008), equation 3.16: the derivative stands in the exponential of a block matrix.
     vjp: ({ input }, [dy]) => {
-      const a = flip(input), rows = intScalar(-2), columns = intScalar(-1);
+      const a = adjointOf(input), rows = intScalar(-2), columns = intScalar(-1);
       const join = (parts: Tensor[], axis: OpInput) =>
         apply1(lookupOp("ConcatV2")!, [...parts, axis]);
       const upper = join([a, asTensor(dy)], columns), lower = join([zerosLike(a), a], columns);
@@ -72,7 +68,7 @@ const Expm: OpDef = defineOp({
       return [splitEqually(top, 2, columns)[1]];
     },
   },
-  cpu: ([x], [out]) => expmCpu(x, out),
+  cpu: ([x], [out]) => (isComplex(x) ? complexExpmCpu : expmCpu)(x, out),
 });
 
 /**

@@ -1,4 +1,5 @@
 /** Pointwise functions of the namespace `tf.math` that are made of others. */
+import { partOf } from "../../core/scalar/operations.ts";
 import { apply1, compose } from "../../core/apply.ts";
 import { wantList } from "../../core/arguments.ts";
 import { lookupOp } from "../../core/op.ts";
@@ -71,7 +72,7 @@ export function polyval(coeffs: readonly TensorLike[], x: TensorLike): Tensor {
 export function angle(x: TensorLike): Tensor {
   return compose(() => {
     const at = asTensor(toInput(x, "x", "angle"));
-    if (at.dtype === "complex64") return atan2(imag(at), real(at));
+    if (partOf(at.dtype) !== at.dtype) return atan2(imag(at), real(at));
     const own = asTensor(toFloatInput(at, "x", "angle"));
     return where(less(own, 0), Math.PI, zerosLike(own));
   });

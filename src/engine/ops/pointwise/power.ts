@@ -56,8 +56,8 @@ const SquaredDifference = definePointwise(
     types: "numeric",
     grad: broadcastGrad(
       ["x", "y"],
-      ({ x, y }, g) => twice(mul(g, sub(x, y))),
-      ({ x, y }, g) => twice(mul(g, sub(y, x))),
+      ({ x, y }, g) => mul(twiceReal(g), sub(x, y)),
+      ({ x, y }, g) => mul(twiceReal(g), sub(y, x)),
     ),
   },
 );
@@ -65,6 +65,9 @@ const SquaredDifference = definePointwise(
 function twice(x: Tensor): Tensor {
   return add(x, x);
 }
+
+/** Twice the real part: a squared distance has no other, whatever its dtype. */
+const twiceReal = (x: Tensor): Tensor => add(x, conjugate(x));
 
 /**
  * Returns zero for a zero incoming gradient, even for an infinite derivative: so `where` keeps a root of 0 out of a

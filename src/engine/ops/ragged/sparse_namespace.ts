@@ -4,6 +4,7 @@ import { apply, apply1, compose } from "../../core/apply.ts";
 import { describe } from "../../core/convert.ts";
 import { isInteger } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
+import { partOf } from "../../core/scalar/operations.ts";
 import {
   compatible,
   isConcrete,
@@ -161,7 +162,7 @@ function addSparse(a: SparseTensor, b: SparseTensor, threshold: TensorLike): Spa
   if (!compatible(a.shape, b.shape)) {
     throw new ValueError(`Cannot add ${a} and ${b}: shapes must be equal`);
   }
-  const dtype = a.dtype === "complex64" ? "float32" : a.dtype;
+  const dtype = partOf(a.dtype);
   const least = toDenseInput(threshold, "threshold", "sparse.add", { dtype });
   wantArgument(least, 0, "sparse.add", "threshold");
   return compose(() => {

@@ -1,14 +1,5 @@
-/** Reflections of complex vectors, `H = I - t · v · vᴴ`, as Eigen makes them: elements as pairs, in float64. */
-
-/** Rows and columns of a complex matrix by rows. */
-export interface ComplexPart {
-  readonly a: Float64Array;
-  readonly width: number;
-  readonly top: number;
-  readonly bottom: number;
-  readonly left: number;
-  readonly right: number;
-}
+/** Reflections of complex vectors, `H = I - t · v · vᴴ`, as Eigen makes them: elements as pairs, in float64. Parts of matrices count pairs. */
+import type { Part } from "./reflections.ts";
 
 /** A reflection: its vector begins with 1. */
 export interface ComplexReflection {
@@ -43,7 +34,7 @@ export const back = ({ v, re, im }: ComplexReflection): ComplexReflection => ({ 
 
 /** Multiplies the part from the left; the vector is as long as its columns. */
 export function reflectLeft(
-  { a, width, top, bottom, left, right }: ComplexPart,
+  { a, width, top, bottom, left, right }: Part,
   { v, re, im }: ComplexReflection,
 ): void {
   if (re === 0 && im === 0) return;
@@ -65,7 +56,7 @@ export function reflectLeft(
 
 /** Multiplies the part by the adjoint from the right; the vector is as long as its rows. */
 export function reflectRight(
-  { a, width, top, bottom, left, right }: ComplexPart,
+  { a, width, top, bottom, left, right }: Part,
   { v, re, im }: ComplexReflection,
 ): void {
   if (re === 0 && im === 0) return;

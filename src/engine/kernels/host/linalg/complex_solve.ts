@@ -2,6 +2,7 @@
 import { InvalidArgumentError } from "../../../core/errors.ts";
 import type { NdArray } from "../../../core/nd_array.ts";
 import type { Numbers } from "../matmul.ts";
+import { setWhole } from "../numbers.ts";
 import { matrices } from "./linalg.ts";
 
 /** Copies the rows of a matrix, or of its adjoint, with room for `more` columns beside each. */
@@ -40,7 +41,7 @@ function reduce(
 }
 
 /**
- * Reduces the rows to an upper triangle. Returns 1 where the determinant keeps its sign, -1 where it changes, 0 for a
+ * Reduces the rows to an upper triangle, with the elimination factors below it. Returns 1 where the determinant keeps its sign, -1 where it changes, 0 for a
  * singular matrix.
  */
 function eliminate(rows: Float64Array[]): number {
@@ -94,6 +95,22 @@ export function complexSolveCpu(
       for (let j = n; j < n + k; j++) divide(rows[i], j, re, im);
       to.set(rows[i].subarray(2 * n), 2 * (z * n + i) * k);
     }
+  }
+}
+
+/**
+ * Computes both triangular factors of each matrix in one, without L's diagonal of ones, and the permutation of rows. Throws
+ * `InvalidArgumentError` for a singular matrix.
+ */
+export function complexLuCpu(x: NdArray, lu: NdArray, p: NdArray): void {
+  const { rows: n, count } = matrices(x), to = lu.data as Float64Array;
+  for (let z = 0; z < count; z++) {
+    const rows = rowsOf(x, z, 0, false), given = [...rows];
+    if (eliminate(rows) === 0) throw new InvalidArgumentError("Input is not invertible.");
+    rows.forEach((row, k) => {
+      to.set(row, 2 * (z * n + k) * n);
+      setWhole(p, z * n + k, given.indexOf(row));
+    });
   }
 }
 

@@ -61,6 +61,35 @@ export function expmCpu(x: NdArray, out: NdArray): void {
   }
 }
 
+/**
+ * Computes the exponential of each complex matrix, as that of a real one of twice its extents: a number `x + iy` stands there as
+ * `[[x, -y], [y, x]]`, and sums, products and quotients of such matrices are those of the numbers.
+ */
+export function complexExpmCpu(x: NdArray, out: NdArray): void {
+  const { rows: n, count } = matrices(x), from = x.data as Numbers, to = out.data as Numbers;
+  const width = 2 * n;
+  for (let z = 0; z < count; z++) {
+    const a = new Float64Array(width * width), first = 2 * z * n * n;
+    for (let i = 0; i < n; i++) {
+      for (let j = 0; j < n; j++) {
+        const p = 2 * (i * width + j), re = from[first + 2 * (i * n + j)];
+        const im = from[first + 2 * (i * n + j) + 1];
+        a[p] = a[p + width + 1] = re;
+        a[p + 1] = -im;
+        a[p + width] = im;
+      }
+    }
+    const result = exponential(width, a);
+    for (let i = 0; i < n; i++) {
+      for (let j = 0; j < n; j++) {
+        const p = 2 * (i * width + j), own = first + 2 * (i * n + j);
+        to[own] = result[p];
+        to[own + 1] = result[p + width];
+      }
+    }
+  }
+}
+
 function exponential(n: number, a: Float64Array): Float64Array {
   let norm = 0;
   for (let j = 0; j < n; j++) {
