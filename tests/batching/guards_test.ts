@@ -1,5 +1,5 @@
 /** Rows that do not go a way of a branch or a loop are kept from what it refuses and from what has no derivative. */
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
 import * as tf from "@weft/weft";
 import { testOnDevices } from "../devices.ts";
 
@@ -140,3 +140,46 @@ for (const [name, fn] of Object.entries(OPEN)) {
     assertEquals(await (await tf.function(tf.vmap(opened)).async(x)).array(), wanted);
   });
 }
+
+testOnDevices(
+  "vmap() and vectorizedMap() run over the first axis of what has an unknown rank",
+  async () => {
+    const spec = new tf.TensorSpec(null, "float32"), rows = [[3, 1, 2], [4, 0, 9]];
+    const fns: readonly Fn[] = [
+      (x) => tf.add(tf.mul(x, 2), 1),
+      (x) => tf.sum(x),
+      (x) => tf.sort(x),
+    ];
+    for (const f of fns) {
+      const all = (x: tf.Tensor): tf.Tensor[] => [
+        tf.vmap(f)(x) as tf.Tensor,
+        tf.vectorizedMap(f, x) as tf.Tensor,
+        tf.grad((x: tf.Tensor) => tf.sum(tf.square(tf.vmap(f)(x) as tf.Tensor)))(x),
+      ];
+      const run = tf.function(all, { inputSignature: [spec] });
+      for (const given of [rows, [[1, 2]], [5, 6]]) {
+        const x = tf.tensor(given);
+        const isOfScalars = !Array.isArray(given[0]) && f === fns[2];
+        if (isOfScalars) continue;
+        const found = await run.async(x) as tf.Tensor[];
+        for (const [i, wanted] of all(x).entries()) {
+          assertEquals(await found[i]!.array(), await wanted.array());
+        }
+      }
+    }
+    const scaled = tf.vmap((a: tf.Tensor, b: tf.Tensor) => tf.mul(a, b), { inAxes: [0, null] });
+    const run = tf.function((x: tf.Tensor, y: tf.Tensor) => scaled(x, y), {
+      inputSignature: [spec, spec],
+    });
+    const y = await run.async(tf.tensor([1, 2]), tf.tensor([1, 10])) as tf.Tensor;
+    assertEquals(await y.array(), [[1, 10], [2, 20]]);
+    const last = tf.function((x: tf.Tensor) => tf.vmap(fns[0]!, { inAxes: 1 })(x) as tf.Tensor, {
+      inputSignature: [spec],
+    });
+    assertThrows(
+      () => last(tf.tensor(rows)),
+      tf.ValueError,
+      "over axis 1 of tensor 0: its rank",
+    );
+  },
+);

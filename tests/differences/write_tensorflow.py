@@ -365,7 +365,7 @@ EXAMPLES = {
     "complex-rank": lambda: failing(
         lambda: tf.linalg.matrix_rank(tf.constant([[1 + 1j, 2 + 2j], [2 + 2j, 4 + 4j]]))),
     "squared-distance": lambda: tf.math.real(gradient(
-        lambda x: tf.math.imag(tf.math.squared_difference(x, 0j)), [1 + 2j], [1.0])),
+        lambda x: tf.cast(tf.math.imag(tf.math.squared_difference(x, 0j)), tf.float32), [1 + 2j], [1.0])),
     "iteration": asked_again,
     "slices": fetched_slices,
     "adam": lambda: stepped(keras.optimizers.Adam(0.1, epsilon=1.0)),

@@ -139,12 +139,16 @@ function overRows(
       }
       return inTurn(fn, inputs);
     }
-    const tensors = hasTurns(traced.f.graph) ? leavesOf(inTurn(fn, inputs)) as Tensor[] : runRows(
-      traced.f.graph,
-      inputs,
-      traced.f.graph.captures.map(({ outer }) => ({ all: outer, batched: false })),
-      rows,
-    ).map((value) => batchedOf(value, rows));
+    // Rules count axes; rows of unknown ranks run in one loop.
+    const isOfRanks = inputs.every(({ all }) => (all as Tensor).staticShape !== null);
+    const tensors = !isOfRanks || hasTurns(traced.f.graph)
+      ? leavesOf(inTurn(fn, inputs)) as Tensor[]
+      : runRows(
+        traced.f.graph,
+        inputs,
+        traced.f.graph.captures.map(({ outer }) => ({ all: outer, batched: false })),
+        rows,
+      ).map((value) => batchedOf(value, rows));
     return packed(traced, tensors, outAxes, name);
   });
 }
@@ -155,7 +159,10 @@ function rowsOf({ tensor, axis }: Leaf, place: number, name: string): RowValue {
   if (axis === null) return { all, batched: false };
   const known = all.staticShape;
   if (known === null) {
-    throw new ValueError(`Cannot ${name} over tensor ${place}: its rank must be known`);
+    if (axis === 0) return { all, batched: true };
+    throw new ValueError(
+      `Cannot ${name} over axis ${axis} of tensor ${place}: its rank must be known`,
+    );
   }
   if (known.length === 0) {
     throw new ValueError(
@@ -170,7 +177,7 @@ function rowsIn(inputs: readonly RowValue[], name: string): Rows {
   if (batched.length === 0) {
     throw new ValueError(`Cannot ${name} a function: none of its arguments has rows`);
   }
-  const first = batched.map((t) => t.staticShape!.slice(0, 1));
+  const first = batched.map((t) => t.staticShape?.slice(0, 1) ?? [null]);
   let known: PartialShape = null;
   for (const s of first) {
     try {
@@ -209,8 +216,13 @@ function hasOpsOfGraphs(graph: FuncGraph): boolean {
 
 /** Calls the function for each row by itself, and stacks the results in their nest. */
 function inTurn(fn: (...rows: Tensor[]) => unknown, inputs: readonly RowValue[]): unknown {
+  const isOfRanks = inputs.every(({ all }) => (all as Tensor).staticShape !== null);
   loopWarning.write(
-    "vmap has no rule for gradients of control flow, lists, generators, and ragged or sparse results: the function runs in a loop over the rows",
+    `vmap has no rule for ${
+      isOfRanks
+        ? "gradients of control flow, lists, generators, and ragged or sparse results"
+        : "rows of unknown ranks"
+    }: the function runs in a loop over the rows`,
   );
   const batched = inputs.filter((v) => v.batched).map((v) => v.all as Tensor);
   return mapFn((rows: Tensor[]) => {

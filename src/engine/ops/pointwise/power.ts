@@ -62,10 +62,6 @@ const SquaredDifference = definePointwise(
   },
 );
 
-function twice(x: Tensor): Tensor {
-  return add(x, x);
-}
-
 /** Twice the real part: a squared distance has no other, whatever its dtype. */
 const twiceReal = (x: Tensor): Tensor => add(x, conjugate(x));
 
