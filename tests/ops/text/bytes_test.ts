@@ -82,10 +82,11 @@ testOnDevices("patterns keep bytes that are no text where they find nothing", ()
   assertEquals(found.map((s) => [...s]), [[0xff, 0x61], [0x78, 0x5f]]);
   const cases: [string, string, string, string][] = [
     ["abab", "(a)(b)?", "[\\2\\1]", "[ba][ba]"],
-    ["aXa", "(?<name>a)", "\\1\\\\", "a\\Xa\\"],
+    ["aXa", "(?P<name>a)", "\\1\\\\", "a\\Xa\\"],
     ["baac", "a*", "x", "xbxcx"],
     ["", "a*", "x", "x"],
-    ["abc", "b|(z)", "<\\1\\0\\7>", "a<b>c"],
+    ["abc", "b|(z)", "<\\1\\0>", "a<b>c"],
+    ["abc", "b|(z)", "<\\1\\0\\7>", "abc"],
   ];
   for (const [text, pattern, rewrite, wanted] of cases) {
     for (

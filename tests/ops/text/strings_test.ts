@@ -205,7 +205,8 @@ testOnDevices("a vocabulary takes integers of any dtype for its words, and no ot
     new lookup.StaticVocabularyTable(new lookup.KeyValueTensorInitializer(words, values), 1);
   for (const values of [[2, 0, 1], [2n, 0n, 1n], tf.tensor([2, 0, 1], [3], "int32")]) {
     const found = of(values as tf.TensorLike).lookup(["c", "a"]);
-    assertEquals([found.dtype, await found.array()], ["int32", [1, 2]]);
+    const isWide = typeof (values as unknown[])[0] === "bigint";
+    assertEquals([found.dtype, String(await found.array())], [isWide ? "int64" : "int32", "1,2"]);
   }
   assertThrows(() => of([0.5, 1, 2]), TypeError, "wanted integers");
   assertThrows(() => of([2 ** 40, 1, 2]), TypeError, "of 32 bits");

@@ -10,6 +10,7 @@ import { cast } from "../array/cast.ts";
 import { gather } from "../array/gather.ts";
 import { concat } from "../array/join.ts";
 import { range } from "../array/ranges.ts";
+import { repeat } from "../array/sequences.ts";
 import { unsortedSegmentSum } from "../array/segment.ts";
 import { slice } from "../array/slice.ts";
 import { onesLike } from "../array/creation.ts";
@@ -27,7 +28,7 @@ import {
 import { add, sub } from "../pointwise/arithmetic.ts";
 import { max } from "../reduce/reduce.ts";
 import { cumsum } from "../reduce/scan.ts";
-import { argsort, upperBound } from "../reduce/topk.ts";
+import { argsort } from "../reduce/topk.ts";
 import { isRagged } from "./ragged_class.ts";
 import { RaggedTensor } from "./ragged_tensor.ts";
 import { cross as crossOfSparse, crossHashed as hashedOfSparse } from "./sparse_cross.ts";
@@ -62,9 +63,9 @@ export function rowSplitsToSegmentIds(splits: TensorLike): Tensor {
     if (known === 0) {
       throw new ValueError("Cannot apply ragged.rowSplitsToSegmentIds: splits may not be empty");
     }
-    const own = cast(ends, "int32"), last = slice(own, sub(shape(own), 1), [1]);
-    const ids = sub(upperBound(own, range(0, reshape(last, []), 1, "int32")), 1);
-    return cast(ids, ends.dtype);
+    const own = cast(ends, "int32"), rows = sub(shape(own), 1);
+    const lengths = sub(slice(own, [1], rows), slice(own, [0], rows));
+    return cast(repeat(range(0, reshape(rows, []), 1, "int32"), lengths), ends.dtype);
   });
 }
 

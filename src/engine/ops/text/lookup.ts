@@ -9,11 +9,12 @@ import { NdArray } from "../../core/nd_array.ts";
 import { lookupOp, type OpDef } from "../../core/op.ts";
 import { Tensor, type TensorLike, type TrackedParts } from "../../core/tensor.ts";
 import { LookupTable } from "../host/lookup_table.ts";
+import { cast } from "../array/cast.ts";
 import { asTensor, castInput, toInput } from "../input.ts";
 import { add } from "../pointwise/arithmetic.ts";
 import { equal } from "../pointwise/compare.ts";
 import { where } from "../pointwise/select.ts";
-import { toHashBucketFast } from "./strings.ts";
+import { asString, toHashBucketFast } from "./strings.ts";
 import { brief } from "../../core/text.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 
@@ -103,8 +104,8 @@ abstract class HashTable {
     return apply(lookupOp(op) as OpDef, [this.handle(), ...inputs]);
   }
 
-  /** Converts keys. Throws `TypeError` for those of another dtype. */
-  protected keysOf(keys: TensorLike, fn: string): Tensor | NdArray {
+  /** @internal Converts keys. Throws `TypeError` for those of another dtype. */
+  keysOf(keys: TensorLike, fn: string): Tensor | NdArray {
     const dtype = keys instanceof Tensor || keys instanceof NdArray ? undefined : this.keyDtype;
     const input = toInput(keys, "keys", fn, { dtype });
     if (input.dtype === this.keyDtype) return input;
@@ -234,10 +235,10 @@ export class MutableHashTable extends HashTable {
   }
 }
 
-/** Makes the values int32, as numbers of JavaScript are where no dtype is said. */
+/** Makes the values int32, as numbers of JavaScript are where no dtype is said; int64 stays. */
 function withIntegers(given: KeyValueTensorInitializer): KeyValueTensorInitializer {
   const { keys, values } = given;
-  if (values.dtype === "int32") return given;
+  if (values.dtype === "int32" || values.dtype === "int64") return given;
   const numbers = Array.from(values.data as ArrayLike<number | bigint>, Number);
   if (!numbers.every((n) => n === (n | 0))) {
     throw new TypeError(
@@ -260,12 +261,12 @@ function withIntegers(given: KeyValueTensorInitializer): KeyValueTensorInitializ
  * ```
  */
 export class StaticVocabularyTable {
-  readonly #table: StaticHashTable;
+  readonly #table: StaticHashTable | null;
   readonly #size: number;
   readonly #buckets: number;
 
-  /** Takes words and their numbers from 0 on, integers of any dtype. */
-  constructor(initializer: KeyValueTensorInitializer, numOovBuckets: number) {
+  /** Takes words and their numbers from 0 on, integers of any dtype; null for a table that has none and hashes all. */
+  constructor(initializer: KeyValueTensorInitializer | null, numOovBuckets: number) {
     if (!(Number.isInteger(numOovBuckets) && numOovBuckets > 0)) {
       throw new ValueError(
         `Cannot make a vocabulary with numOovBuckets ${
@@ -273,10 +274,13 @@ export class StaticVocabularyTable {
         }: wanted a whole number of at least 1`,
       );
     }
-    checkInitializer(initializer, "StaticVocabularyTable");
-    this.#table = new StaticHashTable(withIntegers(initializer), -1);
-    this.#size = initializer.keys.size;
     this.#buckets = numOovBuckets;
+    this.#size = initializer?.keys?.size ?? 0;
+    if (initializer === null) this.#table = null;
+    else {
+      checkInitializer(initializer, "StaticVocabularyTable");
+      this.#table = new StaticHashTable(withIntegers(initializer), -1);
+    }
   }
 
   /** A table of these words, numbered from 0 on. */
@@ -290,13 +294,14 @@ export class StaticVocabularyTable {
     return new StaticVocabularyTable(new KeyValueTensorInitializer(keys, numbers), numOovBuckets);
   }
 
-  /** The number of each word; int32. */
+  /** The number of each word; int64 for a table of int64 values or of none, int32 for others. */
   lookup(words: TensorLike): Tensor {
-    const known = this.#table.lookup(words);
-    const others = add(
-      toHashBucketFast(asTensor(toInput(words, "words", "lookup")), this.#buckets),
-      this.#size,
-    );
+    const given = this.#table === null || this.#table.keyDtype === "string"
+      ? asTensor(toInput(words, "words", "lookup"))
+      : asString(this.#table.keysOf(words, "lookup"));
+    const hashed = toHashBucketFast(given, this.#buckets);
+    if (this.#table === null) return cast(hashed, "int64");
+    const known = this.#table.lookup(words), others = add(cast(hashed, known.dtype), this.#size);
     return where(equal(known, -1), others, known);
   }
 

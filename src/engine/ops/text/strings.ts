@@ -96,8 +96,8 @@ export function length(input: TensorLike, unit: StringUnit = "BYTE"): Tensor {
 }
 
 /**
- * A part of each string: `len` units from `pos` on, which counts from the end where it is negative. The three broadcast. TensorFlow op
- * `Substr`. Throws `InvalidArgumentError` for a position outside of a string.
+ * A part of each string: `len` units from `pos` on, which counts from the end where it is negative; a negative `len` of bytes takes the rest.
+ * The three broadcast. TensorFlow op `Substr`. Throws `InvalidArgumentError` for a position outside of a string.
  *
  * @example
  * ```ts

@@ -12,7 +12,7 @@ import {
   realText,
   wholeText,
 } from "../../kernels/host/text/number_text.ts";
-import { regexOf, regexReplacer } from "../../kernels/host/text/regex.ts";
+import { regexMatcher, regexReplacer } from "../../kernels/host/text/regex.ts";
 import { refuse, textsOf, wholeArray } from "../host/arrays.ts";
 import { defineStringMap } from "./define_string_map.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -64,8 +64,8 @@ export const StaticRegexFullMatch: OpDef = defineStringMap(
   "StaticRegexFullMatch",
   { output: "bool", attrs: ["pattern: string"] },
   ({ pattern }) => {
-    const regex = regexOf(`^(?:${pattern})$`, "");
-    return (s) => Number(regex.test(decodeString(s)));
+    const matches = regexMatcher(pattern);
+    return (s) => Number(matches(s));
   },
 );
 
@@ -75,15 +75,22 @@ export const RegexFullMatch: OpDef = defineStringMap(
   { inputs: ["input: string", "pattern: string"], output: "bool" },
   (_, texts) => {
     const [pattern] = texts.map((x) => decodeString(textsOf(x)[0]));
-    const regex = regexOf(`^(?:${pattern})$`, "");
-    return (s) => Number(regex.test(decodeString(s)));
+    const matches = regexMatcher(pattern);
+    return (s) => Number(matches(s));
   },
 );
+
+/** Counts the bytes that begin a character, valid or not. */
+function charactersOf(bytes: Uint8Array): number {
+  let count = 0;
+  for (const b of bytes) if ((b & 0xc0) !== 0x80) count++;
+  return count;
+}
 
 export const StringLength: OpDef = defineStringMap(
   "StringLength",
   { output: "int32", attrs: ['unit: string = "BYTE"'] },
-  ({ unit }) => unit === "UTF8_CHAR" ? (s) => [...decodeString(s)].length : (s) => s.length,
+  ({ unit }) => unit === "UTF8_CHAR" ? charactersOf : (s) => s.length,
 );
 
 export const StringToNumber: OpDef = defineStringMap(

@@ -8,7 +8,9 @@ import { refuse, textsOf } from "../host/arrays.ts";
 /** Returns the start of each UTF-8 character, and the end. */
 function starts(text: Uint8Array, unit: unknown): number[] {
   const all = Array.from({ length: text.length }, (_, i) => i);
-  const begins = unit === "UTF8_CHAR" ? all.filter((i) => (text[i] & 0xc0) !== 0x80) : all;
+  const begins = unit === "UTF8_CHAR"
+    ? all.filter((i) => i === 0 || (text[i] & 0xc0) !== 0x80)
+    : all;
   return [...begins, text.length];
 }
 
@@ -33,10 +35,12 @@ export const Substr: OpDef = defineOp({
       const at = Number((pos.data as Int32Array)[place(i)]);
       const many = Number((len.data as Int32Array)[length(i)]);
       const from = at < 0 ? count + at : at;
-      if (from < 0 || from > count) {
+      // TensorFlow takes the rest by a length below 0 of bytes alone, and refuses one of characters from the end on.
+      const isRest = many < 0 && begins === null, isWrong = many < 0 && begins !== null && at < 0;
+      if (from < 0 || from > count || isWrong) {
         refuse(`pos ${at} out of range for string of ${count} characters at index ${i}`);
       }
-      const end = Math.min(count, from + Math.max(0, many));
+      const end = isRest ? count : Math.min(count, from + Math.max(0, many));
       to[i] = begins === null ? text.subarray(from, end) : text.subarray(begins[from], begins[end]);
     }
   },
