@@ -61,7 +61,7 @@ const checkOptions = optionCheck<TextFileOptions>("textFileInitializer", {
  *
  * const words = await tf.lookup.textFileInitializer(new Blob(["the\ndog\n"]));
  * const vocabulary = new tf.lookup.StaticVocabularyTable(words, 1);
- * console.log(vocabulary.lookup(["dog", "cat"]).arraySync()); // [1, 2]
+ * console.log(vocabulary.lookup(["dog", "cat"]).arraySync()); // [1n, 2n]
  * ```
  */
 export async function textFileInitializer(

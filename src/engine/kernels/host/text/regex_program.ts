@@ -161,20 +161,61 @@ function addSteps(steps: Step[], part: Part): void {
 /** A search: returns the begin and end of the match and each group, -1 for a group that took no part; null for no match. */
 export type Search = (bytes: Uint8Array, from: number, isWhole?: boolean) => Int32Array | null;
 
+/** Places of a block of bits. */
+const BLOCK = 256;
+
+/**
+ * Bits of the steps that were tried at each place. Only places between the begin that is tried and the last one reached have them: a long
+ * text takes no memory for each of its places.
+ */
+class Tried {
+  readonly #words: number;
+  readonly #from: number;
+  readonly #blocks: (Int32Array | undefined)[] = [];
+  #spare: Int32Array | undefined;
+
+  constructor(words: number, from: number) {
+    this.#words = words;
+    this.#from = from;
+  }
+
+  /** Marks a step at a place. Returns true where it was marked before. */
+  mark(step: number, at: number): boolean {
+    const place = at - this.#from, k = Math.floor(place / BLOCK);
+    const block = this.#blocks[k] ??= this.#made();
+    const word = place % BLOCK * this.#words + (step >> 5), bit = 1 << (step & 31);
+    if (block[word] & bit) return true;
+    block[word] |= bit;
+    return false;
+  }
+
+  /** Forgets the places before one, which no search comes back to. */
+  forget(before: number): void {
+    const place = before - this.#from;
+    if (place % BLOCK > 0) return;
+    const k = place / BLOCK - 1;
+    this.#spare = this.#blocks[k] ?? this.#spare;
+    this.#blocks[k] = undefined;
+  }
+
+  #made(): Int32Array {
+    const block = this.#spare?.fill(0) ?? new Int32Array(BLOCK * this.#words);
+    this.#spare = undefined;
+    return block;
+  }
+}
+
 /** Makes the search of a pattern: the first match from a place on, or that of the whole text. */
 export function searchOf({ part, groups }: Pattern): Search {
   const steps: Step[] = [];
   addSteps(steps, part);
   steps.push({ does: "match" });
   const words = Math.ceil(steps.length / 32);
-  let tried = new Int32Array(0);
   return (bytes, from, isWhole = false) => {
-    const size = (bytes.length + 1) * words;
-    if (tried.length < size) tried = new Int32Array(size);
+    const tried = new Tried(words, from);
     const found = new Int32Array(2 * groups + 2).fill(-1);
     // Steps and places to come back to; below 0 the slot of a group whose place comes back.
     const stack: number[] = [];
-    let last = from;
     const search = (begin: number): boolean => {
       stack.push(0, begin);
       while (stack.length > 0) {
@@ -184,10 +225,7 @@ export function searchOf({ part, groups }: Pattern): Search {
           continue;
         }
         for (;;) {
-          const word = at * words + (id >> 5), bit = 1 << (id & 31);
-          if (tried[word] & bit) break;
-          tried[word] |= bit;
-          if (at > last) last = at;
+          if (tried.mark(id, at)) break;
           const step = steps[id];
           if (step.does === "set") {
             const count = step.has(bytes, at);
@@ -216,10 +254,9 @@ export function searchOf({ part, groups }: Pattern): Search {
     };
     let has = search(from);
     for (let begin = from + 1; !has && !isWhole && begin <= bytes.length; begin++) {
+      tried.forget(begin);
       has = search(begin);
     }
-    // Only places that were tried are cleared.
-    tried.fill(0, from * words, (Math.max(last, from) + 1) * words);
     return has ? found : null;
   };
 }
