@@ -1,4 +1,5 @@
 /** Patterns of RE2 as those of JavaScript, where both match alike. */
+import { Error } from "../../../core/throwing/builtin_errors.ts";
 import {
   type CharacterSet,
   hasPart,
