@@ -99,7 +99,7 @@ testOnDevices(
       2,
     );
     for await (const x of set) read.push(await x.array());
-    assertEquals(read, [[1, 3]]);
+    assertEquals(read, [[1n, 3n]]);
     const { grads } = tf.variableGrads(() => tf.sum(embed(text)), [rows]);
     assertEquals(await grads[rows.name].array(), [[1, 1], [1, 1], [0, 0], [1, 1]]);
     rows.dispose();
