@@ -22,8 +22,8 @@ const PAGE: Readonly<Record<string, Limits>> = {
   add: { first: 34, whole: 86, loads: ["vectors"] },
   mlp: { first: 81, whole: 132, loads: ["vectors"] },
   mlp_webgpu: { first: 81, whole: 146, loads: ["adapter", "webgpu_device"] },
-  ort: { first: 261, whole: 310, loads: ["vectors"] },
-  ort_webgpu: { first: 261, whole: 343, loads: ["adapter", "webgpu_device", "window_kernels"] },
+  ort: { first: 264, whole: 313, loads: ["vectors"] },
+  ort_webgpu: { first: 264, whole: 346, loads: ["adapter", "webgpu_device", "window_kernels"] },
   all: {
     first: 120,
     whole: 207,
