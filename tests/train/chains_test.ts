@@ -319,10 +319,13 @@ testOnDevices("masked(), stateless() and the rest do what they say", () => {
   assertEquals(step(transforms.masked(transforms.scale(3), (v) => v.rank > 1), [2], [4]), [4]);
   assertEquals(step(transforms.masked(transforms.scale(3), (v) => v.rank > 0), [2], [4]), [12]);
   assertEquals(step(transforms.scaleBySign(), [2, 3], [-4, 0]), [-1, 0]);
-  assertEquals(step(transforms.centralize(), [[1, 2], [3, 4]], [[1, 2], [3, 6]]), [[-1, -2], [
-    1,
-    2,
-  ]]);
+  const gradient = [[1, 2], [3, 6]];
+  const columns = [[-1, -2], [1, 2]], rows = [[-0.5, 0.5], [-1.5, 1.5]];
+  assertEquals(step(transforms.centralize(), [[1, 2], [3, 4]], gradient), columns);
+  assertEquals(step(transforms.centralize(0), [[1, 2], [3, 4]], gradient), rows);
+  assertEquals(step(transforms.centralize(-2), [[1, 2], [3, 4]], gradient), rows);
+  assertEquals(step(transforms.centralize(5), [1, 2], [3, 4]), [3, 4]);
+  assertThrows(() => step(transforms.centralize(2), [[1]], [[2]]), tf.ValueError, "Invalid axis 2");
   assertEquals(step(transforms.clipByBlockRms(1), [0, 0], [2, 2]), [1, 1]);
   assertEquals(step(transforms.scaleByTrustRatio(), [3, 4], [0, 2]), [0, 5]);
   assertEquals(step(transforms.scaleByRms(0.75, 0), [1, 1], [4, -2]), [2, -2]);

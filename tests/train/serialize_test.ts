@@ -16,7 +16,7 @@ const OPTIMIZERS: Record<string, () => tf.Optimizer> = {
   muon: () => tf.train.muon(0.125, { momentum: 0.5 }),
   "every transformation": () =>
     tf.train.chain(
-      ...[t.clip(2), t.clipByNorm(1.5), t.clipByGlobalNorm(1), t.centralize(), t.scale(2)],
+      ...[t.clip(2), t.clipByNorm(1.5), t.clipByGlobalNorm(1), t.centralize(0), t.scale(2)],
       ...[t.trace(0.5, true), t.scaleByAdam({ beta1: 0.75 }), t.scaleByLion(0.5), t.scaleByRms()],
       ...[t.scaleByTrustRatio(), t.clipByBlockRms(1), t.scaleByParameterRms(), t.scaleBySign()],
       ...[t.addDecayedWeights(0.25), t.scaleByLearningRate(0.125), t.lookahead(2, 0.25)],

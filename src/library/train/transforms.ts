@@ -8,6 +8,7 @@ import {
 } from "../../engine/core/arguments.ts";
 import { compose } from "../../engine/core/apply.ts";
 import { ValueError } from "../../engine/core/errors.ts";
+import { normalizeAxis } from "../../engine/core/shape.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
 import { addN, div, mul, sub } from "../../engine/ops/pointwise/arithmetic.ts";
@@ -180,7 +181,8 @@ export function clipByGlobalNorm(norm: number): Transformation {
 }
 
 /**
- * Subtracts the mean of all elements but those along the last axis, of variables of rank 2 and more.
+ * Subtracts the mean over all axes but `axis`, that of the outputs, of variables of rank 2 and more: the last one in TensorFlow's layouts, 0 in
+ * PyTorch's and in `optax.centralize`. A step throws `ValueError` for an axis that a variable has not.
  *
  * @example
  * ```ts
@@ -192,16 +194,14 @@ export function clipByGlobalNorm(norm: number): Transformation {
  * console.log(w.arraySync()); // [[1], [-1]]
  * ```
  */
-export function centralize(): Transformation {
-  return one(
-    "centralize",
-    [],
-    each((update) => {
-      const { rank } = update;
-      const axes = Array.from({ length: rank - 1 }, (_, i) => i);
-      return rank < 2 ? update : sub(update, mean(update, axes, true));
-    }),
-  );
+export function centralize(axis = -1): Transformation {
+  wantNumber(axis, "axis", "centralize");
+  const centered = (update: Tensor): Tensor => {
+    if (update.rank < 2) return update;
+    const kept = normalizeAxis(axis, update.rank);
+    return sub(update, mean(update, [...update.shape.keys()].filter((i) => i !== kept), true));
+  };
+  return one("centralize", [axis], each(centered));
 }
 
 /**
