@@ -40,7 +40,6 @@ const LOOPS: Readonly<Record<string, string>> = {
   ...named("Conv3D Conv3DBackpropInputV2 Conv3DBackpropFilterV2", "filters of three axes differ"),
   ...named("ResizeBilinearBack ProjectiveTransformBack", "gradients of warped images"),
   QuantizeAndDequantizeV3: "each slice of a row has a range of its own",
-  _CTCLoss: "alignments are found by the host",
   ...named("BroadcastGradientArgs ConcatOffset", "shapes differ"),
   _CheckedGradient: "the gradient of a user's function is checked by itself",
   ...named(

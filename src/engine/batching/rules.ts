@@ -5,6 +5,7 @@
 import { apply } from "../core/apply.ts";
 import { lookupOp, type OpDef } from "../core/op.ts";
 import { isConcrete } from "../core/shape.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { broadcastTo } from "../ops/array/repeat.ts";
 import { asTensor, intVector } from "../ops/input.ts";
 import { conj } from "../ops/pointwise/complex.ts";
@@ -22,7 +23,16 @@ import { DRAW_RULES } from "./rules_draws.ts";
 import { IMAGE_RULES } from "./rules_images.ts";
 import { INDEX_RULES } from "./rules_indices.ts";
 import { TEXT_RULES } from "./rules_texts.ts";
-import { batchedOf, moveAxis, rowRank, type Rule, withRowRank, withRows } from "./values.ts";
+import {
+  batchedOf,
+  foldRows,
+  moveAxis,
+  rowRank,
+  type Rule,
+  unfoldRows,
+  withRowRank,
+  withRows,
+} from "./values.ts";
 
 /** Rows of a pointwise op line up behind their own axis. */
 const pointwise: Rule = ({ def, attrs, inputs, rows }) => {
@@ -96,7 +106,21 @@ const sliceOfRow: Rule = ({ def, attrs, inputs, rows }) => {
   return apply(def, [...ranged, ...bits.map((v) => v.all)], { ...attrs, axis: 0 });
 };
 
+/** Losses of alignments: the rows become more examples, which lie along the second axis of logits and of their gradient. */
+const alignments: Rule = ({ def, attrs, inputs: [logits, ...rest], results: [loss], rows }) => {
+  const x = batchedOf(logits, rows);
+  if (x.staticShape?.length !== 4) return null;
+  const folds = [moveAxis(x, 2, 1), ...rest.map((v) => batchedOf(v, rows))]
+    .map((t) => foldRows(t, rows));
+  if (folds.includes(null)) return null;
+  const [given, ...others] = folds as Tensor[], first = loss?.[0] ?? null;
+  const [losses, gradient] = apply(def, [moveAxis(given, 0, 1), ...others], attrs);
+  const apart = unfoldRows(moveAxis(gradient, 1, 0), first, rows);
+  return [unfoldRows(losses, first, rows), moveAxis(apart, 1, 2)];
+};
+
 const RULES: Readonly<Record<string, Rule>> = {
+  _CTCLoss: alignments,
   ...ARRAY_RULES,
   ...INDEX_RULES,
   ...IMAGE_RULES,

@@ -66,13 +66,15 @@ const gathered: Rule = ({ def, attrs, inputs: [params, indices, axisInput], rows
 /** The gradient of a gather by the same indices in each row. */
 const gatherGradient: Rule = ({ def, attrs, inputs: [dy, indices, dims, axisInput], rows }) => {
   const [axis] = knownInts(axisInput) ?? [];
-  if (axis === undefined || axis < 0 || dims.batched || attrs.batch_dims < 0) return null;
-  const to = withRows(dims.all, rows), moved = intScalar(axis + 1);
+  if (axis === undefined || dims.batched) return null;
+  // Places that are counted from the end stay.
+  const behind = (n: number): number => n < 0 ? n : n + 1;
+  const to = withRows(dims.all, rows), moved = intScalar(behind(axis));
   if (!indices.batched && attrs.batch_dims === 0) {
     return apply(def, [batchedOf(dy, rows), indices.all, to, moved], attrs);
   }
   const all = [dy, indices].map((v) => batchedOf(v, rows));
-  return apply(def, [...all, to, moved], { ...attrs, batch_dims: attrs.batch_dims + 1 });
+  return apply(def, [...all, to, moved], { ...attrs, batch_dims: behind(attrs.batch_dims) });
 };
 
 const gatheredVectors: Rule = ({ def, attrs, inputs: [params, indices], rows }) => {
