@@ -2,6 +2,7 @@
 
 import * as tf from "@weft/weft";
 import { assertEquals, assertThrows } from "@std/assert";
+import { testOnDevices } from "../devices.ts";
 
 const { io } = tf;
 type Parts = readonly tf.io.RaggedPartition[];
@@ -67,7 +68,7 @@ function listOf(value: unknown): unknown {
 }
 
 for (const [name, [parts, first, second]] of Object.entries(CASES)) {
-  Deno.test(`values of ragged features are parted by ${name}`, async () => {
+  testOnDevices(`values of ragged features are parted by ${name}`, async () => {
     const features = { x: io.RaggedFeature("int64", "v", parts), v: io.RaggedFeature("int64") };
     const all = [first, second, []];
     const batch = io.parseExample([A, B, NONE], features);
@@ -86,6 +87,100 @@ for (const [name, [parts, first, second]] of Object.entries(CASES)) {
     assertEquals(batches.map(({ x }) => listOf(x)), [all]);
   });
 }
+
+const { RaggedFeature } = io;
+const { RowSplits, RowLengths, RowStarts, RowLimits, ValueRowIds, UniformRowLength } =
+  RaggedFeature;
+/** Partitions by TensorFlow's names: what its parse_example makes of two records and parse_single_example of the first, and their shapes. */
+const NAMED: Readonly<
+  Record<string, readonly [Parts, first: unknown, second: unknown, rank: number, dims: unknown]>
+> = {
+  RowSplits: [[RowSplits("splits")], THREE, ONE, 2, [2, null, null]],
+  RowLengths: [[RowLengths("lengths")], THREE, ONE, 2, [2, null, null]],
+  RowStarts: [[RowStarts("starts")], THREE, ONE, 2, [2, null, null]],
+  RowLimits: [[RowLimits("limits")], THREE, ONE, 2, [2, null, null]],
+  ValueRowIds: [[ValueRowIds("ids")], THREE, ONE, 2, [2, null, null]],
+  UniformRowLength: [[UniformRowLength(2)], [[1, 2], [3, 4], [5, 6]], ONE, 1, [2, null, 2]],
+  "two lengths": [
+    [UniformRowLength(1), UniformRowLength(2)],
+    [[[1, 2]], [[3, 4]], [[5, 6]]],
+    [ONE],
+    1,
+    [2, null, 1, 2],
+  ],
+  "RowSplits of RowLengths": [
+    [RowSplits("outer"), RowLengths("lengths")],
+    [[[1, 2]], [[], [3, 4, 5, 6]]],
+    [ONE],
+    3,
+    [2, null, null, null],
+  ],
+};
+
+for (const [name, [parts, first, second, rank, dims]] of Object.entries(NAMED)) {
+  testOnDevices(`RaggedFeature.${name}: TensorFlow's rows, ragged rank and extents`, () => {
+    const x = RaggedFeature("int64", "v", parts);
+    const batch = io.parseExample([A, B], { x }).x;
+    assertEquals(listOf(batch), [first, second]);
+    assertEquals(batch.raggedRank, rank);
+    const extents = batch.flatValues.shape.slice(1);
+    const tail = (dims as (number | null)[]).slice(rank + 1);
+    assertEquals([batch.rowSplits.shape[0] - 1, ...extents], [2, ...tail]);
+    assertEquals(listOf(io.parseSingleExample(A, { x }).x), first);
+  });
+}
+
+testOnDevices("rows of one length that does not divide give TensorFlow's error", () => {
+  const five = record({ v: [1, 2, 3, 4, 5] });
+  const cases: readonly (readonly [Uint8Array<ArrayBuffer>[], Parts, count: number, of: number])[] =
+    [
+      [[five, B], [UniformRowLength(2)], 7, 2],
+      [[five], [UniformRowLength(2)], 5, 2],
+      [[A], [UniformRowLength(4)], 6, 4],
+      [[five, B], [{ uniformRowLength: 4 }], 7, 4],
+      [[five, B], [UniformRowLength(1), UniformRowLength(2)], 7, 2],
+      [[A], [UniformRowLength(2), UniformRowLength(2)], 6, 4],
+      [[five, B], [RowLengths("lengths"), UniformRowLength(2)], 7, 2],
+    ];
+  for (const [records, parts, count, of] of cases) {
+    const x = RaggedFeature("int64", "v", parts);
+    const parses = [() => io.parseExample(records, { x }).x];
+    const compiled = tf.function((r: tf.Tensor) => io.parseExample(r, { x }).x);
+    parses.push(() => compiled(tf.tensor(new tf.NdArray("string", [records.length], records))));
+    if (records.length === 1) {
+      parses.push(() => io.parseSingleExample(records[0], { x }).x as tf.RaggedTensor);
+    }
+    for (const parse of parses) {
+      assertThrows(
+        () => listOf(parse()),
+        tf.errors.InvalidArgumentError,
+        `Input to reshape is a tensor with ${count} values, but the requested shape requires a multiple of ${of}`,
+      );
+    }
+  }
+  for (const make of [RowSplits, RowLengths, RowStarts, RowLimits, ValueRowIds]) {
+    assertThrows(() => make(3 as never), tf.ValueError, "Cannot part a ragged feature by");
+  }
+  for (const length of [0, -1, 1.5, "2"]) {
+    assertThrows(
+      () => UniformRowLength(length as never),
+      tf.ValueError,
+      "Cannot part a ragged feature by",
+    );
+  }
+});
+
+/** Types tell which key a partition has: this compiles. */
+const typed: { readonly rowSplits: string } = RowSplits("s");
+
+Deno.test("partitions by TensorFlow's names are those by ours", () => {
+  assertEquals(typed, { rowSplits: "s" });
+  assertEquals(UniformRowLength(3), { uniformRowLength: 3 });
+  assertEquals(
+    RaggedFeature("int64", "v", [RowSplits("s"), UniformRowLength(3)]),
+    RaggedFeature("int64", "v", [{ rowSplits: "s" }, { uniformRowLength: 3 }]),
+  );
+});
 
 Deno.test("features of one key may be parted in many ways at once, and floats and strings too", () => {
   const own = io.encodeExample({ f: [1, 2, 3], s: ["a", "b", "c"], n: [1n, 2n] });
@@ -113,7 +208,6 @@ Deno.test("partitions that do not fit are refused", () => {
     [{ v: [1, 2], p: [1, 0] }, [{ valueRowIds: "p" }]],
     [{ v: [1, 2], p: [0] }, [{ valueRowIds: "p" }]],
     [{ v: [1, 2] }, [{ rowSplits: "p" }]],
-    [{ v: [1, 2] }, [{ uniformRowLength: 3 }]],
   ];
   for (const [features, parts] of wrong) {
     const x = io.RaggedFeature("int64", "v", parts);

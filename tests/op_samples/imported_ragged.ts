@@ -51,7 +51,7 @@ export const IMPORTED_RAGGED: SampleTable = {
   ],
   _RaggedPartition: [
     sample([vector(0, 3, 5), vector(1, 2, 2), vector(0, 2, 3)], { kind: "rowLengths" }),
-    sample([vector(0, 4), vector(2), vector(0, 4)], { kind: "uniformRowLength" }),
+    sample([vector(0, 4), vector(2), vector(0, 4)], { kind: "uniformRowLength", inner: 1 }),
   ],
   RaggedTensorToVariantGradient: [sample([plain, wide(0, 1, 3), vector(3)], flags)],
   _ZerosOfVariants: [sample([rows])],

@@ -25,6 +25,7 @@ export {
   type ParsedExample,
   type PartitionedFeature,
   RaggedFeature,
+  type RaggedFeatures,
   type RaggedPartition,
   VarLenFeature,
 } from "./decode/example_features.ts";

@@ -62,18 +62,29 @@ function endsOf(kind: PartitionKind, list: readonly number[], items: number): nu
   return isWrong ? refuse(kind, list, items) : ends;
 }
 
+/** Throws what TensorFlow's Reshape of all values says; `inner` values make an item. */
+function checkReshape(items: number, length: number, inner: number): void {
+  if (items % length === 0) return;
+  throw new InvalidArgumentError(
+    `Input to reshape is a tensor with ${
+      items * inner
+    } values, but the requested shape requires a multiple of ${length * inner}`,
+  );
+}
+
 const RaggedPartition: OpDef = defineOp({
   name: "_RaggedPartition",
   portable: { never: "TensorFlow makes it of functions of ragged tensors" },
   inputs: ["row_splits: int32", "partition: T", "partition_splits: int32"],
   outputs: ["outer: int32", "inner: int32"],
-  attrs: ["kind: string", "T: index"],
+  attrs: ["kind: string", "T: index", "inner: int = 0"],
   infer: ([splits]) => [splits.shape, [null]],
   grad: null,
   cpu: ([splits, partition, ends], _, { attrs }) => {
     const kind = attrs.kind as PartitionKind, isUniform = kind === "uniformRowLength";
     const items = hostInts(splits), told = hostInts(partition), at = hostInts(ends);
     const outer = [0], inner = [0];
+    if (attrs.inner > 0) checkReshape(items.at(-1)!, told[0], attrs.inner);
     for (let i = 1; i < items.length; i++) {
       const list = isUniform ? told : told.slice(at[i - 1], at[i]);
       const own = endsOf(kind, list, items[i] - items[i - 1]);
@@ -109,9 +120,11 @@ export function partitioned(
   let outer = records, flat = values;
   const inner: Tensor[] = [], lengths: number[] = [];
   for (const { kind, values: told, splits, length } of partitions.toReversed()) {
-    const [next, own] = apply(RaggedPartition, [outer, told, splits], { kind });
+    const isDimension = length !== undefined && inner.length === 0;
+    const size = isDimension ? lengths.reduce((n, d) => n * d, 1) : 0;
+    const [next, own] = apply(RaggedPartition, [outer, told, splits], { kind, inner: size });
     outer = next;
-    if (length === undefined || inner.length > 0) inner.unshift(own);
+    if (!isDimension) inner.unshift(own);
     else {
       lengths.unshift(length);
       flat = reshape(flat, [-1, ...lengths]);

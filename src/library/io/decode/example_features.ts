@@ -166,11 +166,53 @@ export function FixedLenSequenceFeature(
   return { kind: "sequence", shape, dtype: exampleDType(dtype), defaultValue };
 }
 
+function raggedFeature(
+  dtype: ExampleDType,
+  valueKey: string | undefined,
+  partitions: readonly RaggedPartition[],
+): PartitionedFeature;
+function raggedFeature(dtype: ExampleDType, valueKey?: string): RaggedFeature;
+function raggedFeature(
+  dtype: ExampleDType,
+  valueKey?: string,
+  partitions?: readonly RaggedPartition[],
+): RaggedFeature {
+  const feature: RaggedFeature = { kind: "ragged", dtype: exampleDType(dtype), valueKey };
+  if (partitions === undefined) return feature;
+  wantList(partitions, "partitions", "RaggedFeature");
+  for (const partition of partitions) partOf(partition);
+  return { ...feature, partitions };
+}
+
+/** Makes ragged features, and their partitions by TensorFlow's names. */
+export interface RaggedFeatures {
+  /** Makes a feature whose values are parted. */
+  (
+    dtype: ExampleDType,
+    valueKey: string | undefined,
+    partitions: readonly RaggedPartition[],
+  ): PartitionedFeature;
+  /** Makes a feature whose values are one row of each example. */
+  (dtype: ExampleDType, valueKey?: string): RaggedFeature;
+  /** A partition by the splits of a feature. */
+  readonly RowSplits: (key: string) => { readonly rowSplits: string };
+  /** A partition by the lengths of the rows. */
+  readonly RowLengths: (key: string) => { readonly rowLengths: string };
+  /** A partition by the places where rows start. */
+  readonly RowStarts: (key: string) => { readonly rowStarts: string };
+  /** A partition by the places where rows end. */
+  readonly RowLimits: (key: string) => { readonly rowLimits: string };
+  /** A partition by the row of each value. */
+  readonly ValueRowIds: (key: string) => { readonly valueRowIds: string };
+  /** A partition into rows of one length. */
+  readonly UniformRowLength: (length: number) => { readonly uniformRowLength: number };
+}
+
 /**
  * Makes a feature of any number of values, which becomes a row of a `tf.RaggedTensor`; `valueKey` is its name in the
  * examples where that differs. `partitions`, the outermost first, part the values of each example into rows: `{ rowSplits: key }`, `rowLengths`,
- * `rowStarts`, `rowLimits` and `valueRowIds` by a feature of int64 of that name, `{ uniformRowLength: n }` by a length; innermost rows of one length are a
- * dimension of the values. Reading throws `InvalidArgumentError` where they do not fit. Throws `ValueError` for other partitions. Follows TensorFlow
+ * `rowStarts`, `rowLimits` and `valueRowIds` by a feature of int64 of that name, `{ uniformRowLength: n }` by a length;
+ * `RaggedFeature.RowSplits(key)` and its siblings make them too. Innermost rows of one length are a dimension of the values. Reading throws `InvalidArgumentError` where they do not fit. Throws `ValueError` for other partitions. Follows TensorFlow
  * `tf.io.RaggedFeature`.
  *
  * @example
@@ -183,24 +225,22 @@ export function FixedLenSequenceFeature(
  * const parted = encodeExample({ v: [1, 2, 3], n: [1n, 2n] });
  * const { y } = parseExample([parted], { y: RaggedFeature("float32", "v", [{ rowLengths: "n" }]) });
  * console.log(y.toList()); // [[[1], [2, 3]]]
+ * const { z } = parseExample([parted], { z: RaggedFeature("float32", "v", [RaggedFeature.RowLengths("n")]) });
+ * console.log(z.toList()); // [[[1], [2, 3]]]
  * ```
  */
-export function RaggedFeature(
-  dtype: ExampleDType,
-  valueKey: string | undefined,
-  partitions: readonly RaggedPartition[],
-): PartitionedFeature;
-export function RaggedFeature(dtype: ExampleDType, valueKey?: string): RaggedFeature;
-export function RaggedFeature(
-  dtype: ExampleDType,
-  valueKey?: string,
-  partitions?: readonly RaggedPartition[],
-): RaggedFeature {
-  const feature: RaggedFeature = { kind: "ragged", dtype: exampleDType(dtype), valueKey };
-  if (partitions === undefined) return feature;
-  wantList(partitions, "partitions", "RaggedFeature");
-  for (const partition of partitions) partOf(partition);
-  return { ...feature, partitions };
+export const RaggedFeature: RaggedFeatures = /* @__PURE__ */ Object.assign(raggedFeature, {
+  RowSplits: (rowSplits: string) => checkedPart({ rowSplits }),
+  RowLengths: (rowLengths: string) => checkedPart({ rowLengths }),
+  RowStarts: (rowStarts: string) => checkedPart({ rowStarts }),
+  RowLimits: (rowLimits: string) => checkedPart({ rowLimits }),
+  ValueRowIds: (valueRowIds: string) => checkedPart({ valueRowIds }),
+  UniformRowLength: (uniformRowLength: number) => checkedPart({ uniformRowLength }),
+});
+
+function checkedPart<P extends RaggedPartition>(partition: P): P {
+  partOf(partition);
+  return partition;
 }
 
 const PARTS: readonly PartitionKind[] = [
