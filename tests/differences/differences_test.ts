@@ -199,6 +199,7 @@ const EXAMPLES_ALONE = [
     "windows",
     "indices",
     "sparse-product",
+    "qr-signs",
     "vector-signs",
     "vector-phases",
     "complex-lstsq",

@@ -357,6 +357,7 @@ EXAMPLES = {
     "indices": lambda: tf.SparseTensor([[0]], [1.0], [1]).indices.dtype.name,
     "sparse-product": lambda: tf.math.imag(tf.sparse.sparse_dense_matmul(
         tf.complex([[1.0]], [[0.0]]), tf.SparseTensor([[0, 0]], tf.complex([0.0], [1.0]), [1, 1]))),
+    "qr-signs": lambda: tf.sign(tf.linalg.qr(tf.constant([[1.0, 2.0], [3.0, 4.0]]))[1]),
     "vector-signs": lambda: tf.linalg.eigh(tf.constant([[2.0, 1.0], [1.0, 3.0]]))[1],
     "vector-phases": lambda: tf.math.imag(tf.linalg.svd(
         tf.complex([[1.0, 2.0], [3.0, 5.0]], [[0.0, 1.0], [1.0, 0.0]]))[2]),

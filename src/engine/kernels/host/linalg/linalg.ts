@@ -14,8 +14,8 @@ export function matrices(x: NdArray): { rows: number; columns: number; count: nu
 }
 
 /**
- * Computes QR by Householder reflections, as Eigen does: diagonal elements of R have the opposite sign of the elements they
- * replace, but stay where the column has only zeros below them, as the last one of a square. `q` is `[rows, k]` and `r` `[k, columns]`; `k` follows from their shapes.
+ * Computes QR by Householder reflections, one for every column: diagonal elements of R have the opposite sign of the
+ * elements they replace. `q` is `[rows, k]` and `r` `[k, columns]`; `k` follows from their shapes.
  */
 export function qrCpu(x: NdArray, q: NdArray, r: NdArray): void {
   const { rows: m, columns: n, count } = matrices(x);
@@ -29,14 +29,16 @@ export function qrCpu(x: NdArray, q: NdArray, r: NdArray): void {
     for (let i = 0; i < m * n; i++) a[i] = from[z * m * n + i];
     for (let j = 0; j < steps; j++) {
       const v = vectors.subarray(j * m, (j + 1) * m);
-      let rest = 0;
-      for (let i = j; i < m; i++) v[i] = a[i * n + j];
-      for (let i = j + 1; i < m; i++) rest += v[i] * v[i];
+      let square = 0;
+      for (let i = j; i < m; i++) {
+        v[i] = a[i * n + j];
+        square += v[i] * v[i];
+      }
       by[j] = 0;
-      if (rest === 0) continue;
-      const head = v[j], norm = Math.sqrt(head * head + rest), alpha = head >= 0 ? -norm : norm;
+      if (square === 0) continue;
+      const norm = Math.sqrt(square), head = v[j], alpha = head > 0 ? -norm : norm;
       v[j] = head - alpha;
-      by[j] = 2 / (rest + v[j] * v[j]);
+      by[j] = 2 / (square - head * head + v[j] * v[j]);
       reflectColumns({ a, width: n, top: j, bottom: m, left: j + 1, right: n }, v, by[j], sums);
       a[j * n + j] = alpha;
       for (let i = j + 1; i < m; i++) a[i * n + j] = 0;
