@@ -207,7 +207,9 @@ for (const [what, does] of Object.entries(strangers)) {
     ]);
     assert(stranger !== null);
     await stranger;
-    assert(a.losses[5] < a.losses[0]);
+    // The stranger's gradient may complete the last step in place of one replica's.
+    const last = [a, b].map((r) => r.losses[5]).filter((loss) => loss !== undefined);
+    assert(last.length > 0 && Math.max(...last) < Math.min(a.losses[0], b.losses[0]), `${last}`);
   });
 }
 
