@@ -219,16 +219,8 @@ class BackwardWalk {
       spent.push(ended[i] !== null && dy !== null && grads.isAlone(dy));
     }
     for (let i = 0; i < inputs.length; i++) needs.push(this.#needs(inputs[i]));
-    const end = (dxs: readonly (Tensor | null)[]): void => {
-      for (let i = 0; i < dxs.length; i++) {
-        const dx = dxs[i];
-        if (dx !== null && needs[i]) grads.give(inputs[i].id, this.#inDtypeOf(step, i, dx));
-      }
-      for (const parts of ended) {
-        if (parts !== null) { for (const g of parts) grads.drop(g); }
-      }
-    };
     if (step.group !== undefined) {
+      const end = (dxs: readonly (Tensor | null)[]): void => this.#end(step, dxs, needs, ended);
       this.#group = { walk: step.group.begin(step, dys, needs), end };
       return true;
     }
@@ -241,8 +233,26 @@ class BackwardWalk {
         `Gradient of ${step.def.name} returned ${dxs.length} values, wanted one for each of ${inputs.length} inputs`,
       );
     }
-    end(dxs);
+    this.#end(step, dxs, needs, ended);
     return true;
+  }
+
+  /** Gives the inputs of a step their gradients, and drops those of its outputs. */
+  #end(
+    step: Step,
+    dxs: readonly (Tensor | null)[],
+    needs: readonly boolean[],
+    ended: readonly (readonly Tensor[] | null)[],
+  ): void {
+    for (let i = 0; i < dxs.length; i++) {
+      const dx = dxs[i];
+      if (dx !== null && needs[i]) {
+        this.#grads.give(step.inputs[i].id, this.#inDtypeOf(step, i, dx));
+      }
+    }
+    for (const parts of ended) {
+      if (parts !== null) { for (const g of parts) this.#grads.drop(g); }
+    }
   }
 }
 

@@ -14,7 +14,7 @@ import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { onesLike, zerosLike } from "../ops/array/creation.ts";
 import { asTensor, toInput } from "../ops/input.ts";
-import { GradientTape, lostAt, type UnconnectedGradients } from "./tape.ts";
+import { GradientTape, type UnconnectedGradients } from "./tape.ts";
 
 /** Options of {@linkcode ForwardAccumulator.jvp}. */
 export interface JvpOptions {
@@ -225,7 +225,7 @@ function pushed(
   tangents: readonly Tensor[],
 ): Tensor | null {
   if (!hasTangents(y)) return null;
-  const lost = lostAt(tape, y);
+  const lost = tape.lostAt(y);
   if (lost !== undefined) {
     throw new LookupError(`Cannot push tangents through ${lost}: the op has no gradient`);
   }

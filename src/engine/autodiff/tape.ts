@@ -52,13 +52,6 @@ const checkGradientOptions = optionCheck<TapeGradientOptions>("GradientTape.grad
   unconnectedGradients: true,
 });
 
-const recordings = new WeakMap<GradientTape, TapeRecording>();
-
-/** The op without a gradient through which a value depends on what a tape watches; undefined where there is none. */
-export function lostAt(tape: GradientTape, value: Tensor): string | undefined {
-  return recordings.get(tape)?.recorder.lostAt(value);
-}
-
 /**
  * Records ops for differentiation. Recording starts at once and ends at the first `gradient()`, and with the `tidy`,
  * scope, function call, script body or dataset map in which the tape was made, by an error too. Make it with `using`,
@@ -86,7 +79,6 @@ export class GradientTape implements Disposable {
     this.#persistent = persistent;
     const follow = watchAccessedVariables ? "trainable" : "none";
     this.#recording = new TapeRecording(this, follow);
-    recordings.set(this, this.#recording);
   }
 
   #checkAlive(action: string): void {
@@ -106,6 +98,14 @@ export class GradientTape implements Disposable {
   /** Returns the variables that were read and are followed, in the order of their first reads. */
   watchedVariables(): Resource[] {
     return [...this.#recording.recorder.variables.values()];
+  }
+
+  /**
+   * The op without a gradient through which a value depends on what is watched; undefined where there is none.
+   * @internal
+   */
+  lostAt(value: Tensor): string | undefined {
+    return this.#recording.recorder.lostAt(value);
   }
 
   /** Clears the recording. Follows TensorFlow `tf.GradientTape.reset`. Throws `RuntimeError` where it has ended. */

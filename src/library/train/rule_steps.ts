@@ -84,8 +84,13 @@ export class RuleSteps {
   }
 
   /** The scalars of all stages. */
-  readonly #scalars: MakeScalars = <N>(numbers: RateNumbers<N>): readonly N[] =>
-    this.#stages.flatMap((s) => s.scalars?.({ ...numbers, options: this.#options() }) ?? []);
+  readonly #scalars: MakeScalars = <N>(numbers: RateNumbers<N>): readonly N[] => {
+    const all: N[] = [], options = this.#options();
+    for (const { scalars } of this.#stages) {
+      if (scalars) all.push(...scalars({ ...numbers, options }));
+    }
+    return all;
+  };
 
   /**
    * Updates variables. `done` are the steps before, as a number or in a graph as the variable that counts them. Returns the operations
@@ -115,8 +120,10 @@ export class RuleSteps {
 
   #update(trained: readonly Trained[], scalars: Scalars): (StepOperation | null)[] {
     if (this.#segments.length > 1) return this.#together(trained, scalars);
+    const done: (StepOperation | null)[] = [];
     // One by one, so that what the last one made need not be kept.
-    return trained.flatMap((one) => this.#together([one], scalars));
+    for (const one of trained) done.push(...this.#together([one], scalars));
+    return done;
   }
 
   #together(trained: readonly Trained[], scalars: Scalars): (StepOperation | null)[] {
@@ -162,10 +169,9 @@ export class RuleSteps {
     const rows = this.#rows(one);
     const write = (v: Variable, value: Tensor): StepOperation | null =>
       rows ? writeRows(v, value, rows) : v.assign(value)?.operation ?? null;
-    const changed = one.slots.flatMap((slot, k) =>
-      item.changed.has(k) ? [write(slot, item.slots[k])] : []
-    );
-    return [write(one.of, inDType(item.variable, one.of.dtype)), ...changed];
+    const done = [write(one.of, inDType(item.variable, one.of.dtype))];
+    for (const k of item.changed) done.push(write(one.slots[k], item.slots[k]));
+    return done;
   }
 }
 

@@ -180,13 +180,12 @@ function runEach(stages: readonly PlacedStage[], item: StageItem): void {
 }
 
 function valuesOf(item: StageItem, stages: readonly PlacedStage[]): StageValues {
-  return {
-    update: item.update,
-    variable: item.variable,
-    shares: item.shares,
-    slots: stages.flatMap(({ slots }) => item.slots.slice(...slots)),
-    scalars: stages.flatMap(({ scalars }) => item.scalars.slice(...scalars)),
-  };
+  const slots: Tensor[] = [], scalars: Tensor[] = [];
+  for (const { slots: [from, to], scalars: [first, end] } of stages) {
+    for (let i = from; i < to; i++) slots.push(item.slots[i]);
+    for (let i = first; i < end; i++) scalars.push(item.scalars[i]);
+  }
+  return { update: item.update, variable: item.variable, shares: item.shares, slots, scalars };
 }
 
 function take(

@@ -3,6 +3,7 @@
  * wanted.
  */
 import type { OpInput } from "../../core/apply.ts";
+import { counter } from "../../core/collections/counter.ts";
 import type { Device } from "../../core/device.ts";
 import type { HostResults } from "../../core/contract/host_op.ts";
 import { isTrainable } from "../../core/dtype.ts";
@@ -34,6 +35,8 @@ interface BranchOptions extends Pick<CallOptions, "host" | "draws"> {
   readonly reads?: "kept" | "last of arguments" | "last of all";
 }
 
+const nextCall = counter(1);
+
 /** Runs functions for one call of a control flow op, taped where a gradient is wanted. */
 export class ControlCall {
   readonly call: RunCall;
@@ -41,11 +44,10 @@ export class ControlCall {
   readonly inputs: readonly OpInput[];
   /** Records the functions; null where no gradient is wanted. */
   readonly recorder: StepRecorder | null;
+  readonly #id = nextCall();
   readonly #owned: Owned[] = [];
   /** Results of functions: freed by then, or when the call ends, unless it hands them on. */
   readonly #results = new Set<OpInput>();
-  /** Inputs without other readers. */
-  readonly #given = new Set<OpInput>();
   #ended = false;
   #turning: { readonly branch: Branch; readonly turns: Turns } | null = null;
   readonly #draws: DrawCounts;
@@ -63,7 +65,7 @@ export class ControlCall {
       const isGiven = x instanceof EagerTensor && x.isGiven;
       const own = this.recorder ? this.#source(x, onHost.has(i) ? cpuDevice() : call.device) : x;
       if (isGiven) {
-        this.#given.add(own);
+        (own as EagerTensor).holder = this.#id;
         x.isGiven = false;
         if (own !== x) x.dispose();
       }
@@ -111,8 +113,8 @@ export class ControlCall {
   /** Lets a function have the memory of tensors that are the call's, and one input each. */
   #give(tensors: readonly OpInput[], inputs: readonly OpInput[]): void {
     for (const t of tensors) {
-      if (t instanceof NdArray || !(this.#results.has(t) || this.#given.has(t))) continue;
-      (t as EagerTensor).isGiven = inputs.indexOf(t) === inputs.lastIndexOf(t);
+      if (t instanceof NdArray || !(t instanceof EagerTensor) || t.holder !== this.#id) continue;
+      t.isGiven = inputs.indexOf(t) === inputs.lastIndexOf(t);
     }
   }
 
@@ -187,23 +189,30 @@ export class ControlCall {
     host: HostPlacing | undefined,
   ): OpInput[] {
     const taken = this.recorder === null ? values : this.#record(branch, inputs, values, host);
-    return this.#adopt(taken).slice(0, branch.f.outputs.length);
+    const own = branch.f.outputs.length;
+    this.#adopt(taken);
+    return taken.length === own ? taken as OpInput[] : taken.slice(0, own);
   }
 
   /** Makes results belong to the call; results that come after its end are freed. */
   #adopt(values: readonly OpInput[]): readonly OpInput[] {
     for (const v of values) {
       if (this.#ended) releaseValue(v as RunValue);
-      else if (!(v instanceof NdArray) && v instanceof EagerTensor) this.#results.add(v);
+      else if (!(v instanceof NdArray) && v instanceof EagerTensor) this.#hold(v);
     }
     return values;
+  }
+
+  #hold(t: EagerTensor): void {
+    this.#results.add(t);
+    t.holder = this.#id;
   }
 
   /** Returns a handle on a result or an input that can be freed by itself. */
   handle(v: OpInput): OpInput {
     if (!(v instanceof EagerTensor)) return v;
     const own = v.hold();
-    this.#results.add(own);
+    this.#hold(own);
     return own;
   }
 

@@ -64,6 +64,8 @@ export class EagerTensor extends Tensor {
    * function reads it.
    */
   kept: boolean | "owned" | "captured" = false;
+  /** Number of the call of a control flow op that holds it; 0 without one. */
+  holder = 0;
   /** True while its holder gives it to its last reader: a plan may put a result into its memory. */
   isGiven = false;
   #isUncounted = false;
@@ -77,11 +79,6 @@ export class EagerTensor extends Tensor {
     const { current } = scopes;
     if (current.length > 0) current[current.length - 1].push(this);
     else this.#goWithoutScope();
-  }
-
-  /** True for a tensor with memory. An array's prototypes end in a Proxy, which `instanceof` would ask. */
-  static is(value: unknown): value is EagerTensor {
-    return typeof value === "object" && value !== null && #specId in value;
   }
 
   #goWithoutScope(): void {
@@ -312,9 +309,9 @@ export class EagerTensor extends Tensor {
   }
 }
 
-/** True for a tensor with memory. */
+/** True for a tensor with memory. An array's prototypes end in a Proxy, which a second `instanceof` would ask. */
 export function isEager(value: unknown): value is EagerTensor {
-  return EagerTensor.is(value);
+  return !(value instanceof NdArray) && value instanceof EagerTensor;
 }
 
 /** Converts elements to the form of `data()`. */

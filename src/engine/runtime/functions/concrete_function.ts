@@ -14,6 +14,7 @@ import { RecentMap } from "../../core/collections/recent_map.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { FailedPreconditionError, InternalError } from "../../core/errors.ts";
 import { resourceOf } from "../../core/graph_node.ts";
+import { NdArray } from "../../core/nd_array.ts";
 import { zerosOfSpec, zerosOfTensor } from "../../ops/array/fill_ops.ts";
 import { IndexedSlices } from "../../ops/array/indexed_slices.ts";
 import { DrawCounts } from "../../ops/random/state.ts";
@@ -264,7 +265,10 @@ export function callInputs(f: ConcreteFunction, args: readonly OpInput[]): OpInp
 /** Returns {@linkcode callInputs} for a call now. Throws `RuntimeError` for a disposed tensor: captures are not copied. */
 export function liveInputs(f: ConcreteFunction, args: readonly OpInput[]): OpInput[] {
   const inputs = callInputs(f, args);
-  for (const x of inputs) if (isEager(x)) x.throwIfDisposed();
+  for (let i = 0; i < inputs.length; i++) {
+    const x = inputs[i];
+    if (!(x instanceof NdArray) && x.isDisposed) x.throwIfDisposed();
+  }
   return inputs;
 }
 
@@ -376,7 +380,8 @@ function extendNode(node: Operation, f: ConcreteFunction): ForwardBackward {
 export function callNow(op: string, inputs: readonly OpInput[], f: ConcreteFunction): Tensor[] {
   const context = newRunContext({ canWait: false });
   const out = urgently(() => withInterpreter(null, () => start(f, inputs, context, {}, execute)));
-  if (out instanceof Results) return withOwnIds(out.tensors(), inputs);
+  // Results are tensors that were made just now.
+  if (out instanceof Results) return out.tensors();
   if (out instanceof Promise) {
     out.then((late) => late.forEach((v) => isEager(v) && v.dispose()), () => {});
     const error = new FailedPreconditionError(

@@ -53,7 +53,7 @@ export function start<P>(
   go: Go<P>,
 ): Results | RunValue[] | P {
   const n = f.graph.inputs.length + f.graph.captures.length;
-  const feeds = inputs.slice(0, n) as RunValue[];
+  const feeds = (inputs.length === n ? inputs : inputs.slice(0, n)) as readonly RunValue[];
   if (tracer === null) return startOn(f, feeds, context, options, go);
   return traced(
     { name: f.name, category: "run" },

@@ -38,9 +38,12 @@ export class Results {
 
   /** Returns tensors that belong to the scope in force. */
   tensors(): EagerTensor[] {
-    return this.#reads.map(({ buffer, spec }) =>
-      new EagerTensor(spec.dtype, spec.shape, new Storage(this.#device, buffer, spec))
-    );
+    const tensors: EagerTensor[] = [];
+    for (const { buffer, spec } of this.#reads) {
+      const storage = new Storage(this.#device, buffer, spec);
+      tensors.push(new EagerTensor(spec.dtype, spec.shape, storage));
+    }
+    return tensors;
   }
 
   /** Host arrays, read in one copy. */
@@ -179,10 +182,10 @@ export class Prepared {
     if (fetches === null) return null;
     this.#compute(inputs, null);
     const { made, device } = this.#layout;
-    const results = fetches.map(({ spec, owner }) => ({
-      buffer: this.#buffers[made[owner.index]],
-      spec,
-    }));
+    const results: BufferRead[] = [];
+    for (const { spec, owner } of fetches) {
+      results.push({ buffer: this.#buffers[made[owner.index]], spec });
+    }
     this.#assign(this.#nextValues(inputs));
     return new Results(device, results);
   }
