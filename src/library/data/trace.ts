@@ -11,15 +11,11 @@ import { TensorSpec } from "../../engine/core/tensor_spec.ts";
 import type { DrawCounts } from "../../engine/ops/random/state.ts";
 import { identity } from "../../engine/ops/array/view.ts";
 import { asTensor, toInput } from "../../engine/ops/input.ts";
-import {
-  ConcreteFunction,
-  liveInputs,
-  settled,
-} from "../../engine/runtime/functions/concrete_function.ts";
+import { ConcreteFunction, liveInputs } from "../../engine/runtime/functions/concrete_function.ts";
 import { runRowsOnHost, stackedRun, takesBatches } from "../../engine/runtime/control/lockstep.ts";
 import { tfFunction } from "../../engine/runtime/functions/function.ts";
 import { newRunContext } from "../../engine/runtime/run/run_context.ts";
-import { type RunValue, toHost } from "../../engine/runtime/run/run_value.ts";
+import { type RunValue, settled, toHost } from "../../engine/runtime/run/run_value.ts";
 import { checkCallable } from "../../engine/script/script.ts";
 import { checkElement, type Element, type ElementType, takeApart } from "./element.ts";
 import { type Place, Stacked } from "./source.ts";

@@ -9,12 +9,12 @@ import { TensorSpec } from "../../core/tensor_spec.ts";
 import type { FuncGraph } from "../../graph/func_graph.ts";
 import type { Operation } from "../../graph/operation.ts";
 import type { DrawCounts } from "../../ops/random/state.ts";
-import { ConcreteFunction, liveInputs, settled } from "../functions/concrete_function.ts";
+import { ConcreteFunction, liveInputs } from "../functions/concrete_function.ts";
 import { tfFunction } from "../functions/function.ts";
 import { run } from "../functions/run_body.ts";
 import { stackOnHost } from "../run/host_rows.ts";
 import type { RunContext } from "../run/run_context.ts";
-import { toHost } from "../run/run_value.ts";
+import { settled, toHost } from "../run/run_value.ts";
 
 /** The device of functions that run on the host. */
 const HOST = "/device:CPU:0";

@@ -33,7 +33,7 @@ import type { HostPlacing } from "../plan/place.ts";
 import { checkPlacement, makePlan, type Plan } from "../plan/make_plan.ts";
 import { Results } from "../plan/prepared.ts";
 import { defaultDevice } from "../devices/devices.ts";
-import { asTensors, type RunValue, withOwnIds } from "../run/run_value.ts";
+import { asTensors, settled, withOwnIds } from "../run/run_value.ts";
 import { isEager } from "../eager/tensor.ts";
 import { namesGraphState, newRunContext, type RunCall } from "../run/run_context.ts";
 import type { SessionState } from "../run/session_state.ts";
@@ -304,26 +304,6 @@ export async function callFunctionAsync(
     announce({ def: f.op, inputs, outputs, attrs }, recorders);
     return ownOutputs(f, outputs);
   });
-}
-
-/** Uses the results of a run and keeps its inputs alive until then, even if their owners dispose them. */
-export async function settled<R>(
-  out: RunValue[] | Promise<RunValue[]>,
-  inputs: readonly OpInput[],
-  use: (values: RunValue[], inputs: readonly OpInput[]) => R | Promise<R>,
-): Promise<R> {
-  if (!(out instanceof Promise)) return await use(out, inputs);
-  const held = inputs.map((x) => {
-    if (!isEager(x)) return x;
-    const own = x.hold();
-    own.context = x.context;
-    return own;
-  });
-  try {
-    return await use(await out, held);
-  } finally {
-    for (const t of held) if (isEager(t)) t.dispose();
-  }
 }
 
 function callGradient(

@@ -84,6 +84,26 @@ export function withOwnIds(outputs: Tensor[], inputs: readonly OpInput[]): Tenso
   });
 }
 
+/** Uses the results of a run and keeps its inputs alive until then, even if their owners dispose them. */
+export async function settled<R>(
+  out: RunValue[] | Promise<RunValue[]>,
+  inputs: readonly OpInput[],
+  use: (values: RunValue[], inputs: readonly OpInput[]) => R | Promise<R>,
+): Promise<R> {
+  if (!(out instanceof Promise)) return await use(out, inputs);
+  const held = inputs.map((x) => {
+    if (!isEager(x)) return x;
+    const own = x.hold();
+    own.context = x.context;
+    return own;
+  });
+  try {
+    return await use(await out, held);
+  } finally {
+    for (const t of held) if (isEager(t)) t.dispose();
+  }
+}
+
 /** Moves results to the host, those of a GPU in one copy, and frees the tensors. */
 export function toHost(
   values: readonly RunValue[],
