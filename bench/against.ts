@@ -1,27 +1,23 @@
-// Times the library beside another state of itself, in one process and in turns, so that a slower row is seen on any machine.
+// Times the library beside another state of itself in turns, so that a slower row is seen on any machine.
 //
 //   deno task bench against ENTRY [cpu|webgpu] [--ops] [--scripts] [--only ID]... [--quick] [--other-first]
 //
 // ENTRY is the other state's mod.ts, in a checkout of its own. The ratio is the other's time by this one's: below 1 is slower
-// than it was. Rows are those of the tables (op by op and as a function) and the calls of functions, loops, sessions,
-// tapes and scripts below. The state that is loaded first is often the slower one, by some per cent: `--other-first` turns that
-// round, so that a row is slower only where both orders say so. Times are those of the processor, all threads together.
+// than it was. Calls of functions, loops, sessions, tapes and scripts come first, in processes of their own (against_calls.ts), by the
+// clock. Then come the rows of the tables, op by op and as a function, in one process: the state that is loaded first is often the slower
+// one, by some per cent. `--other-first` turns that round, so that a row is slower only where both orders say so. Times of rows are those
+// of the processor, all threads together.
 // `--scripts` compares the rows of bench/script/main.ts instead, see script/against.ts.
 
 import { parseArgs } from "node:util";
 import { pathToFileURL } from "node:url";
 import { compareScripts } from "./script/against.ts";
+import { CALL_NAMES, type CallTime, compareCall } from "./against_calls.ts";
 import { OP_ROWS } from "./op_rows/mod.ts";
-import { createWeftPeer, type Weft, weftOutput, type WeftPeer } from "./peers/weft.ts";
-import type { Case, Device, Output, Row } from "./row.ts";
+import { createWeftPeer, type WeftPeer } from "./peers/weft.ts";
+import type { Device, Row } from "./row.ts";
 import { ROWS } from "./rows/mod.ts";
 import { EFFORT, runRow } from "./runner.ts";
-
-// deno-lint-ignore no-explicit-any -- both states are asked for names that TensorFlow.js's types do not know.
-type Both = any;
-
-/** A call that is timed, set up in either state. */
-type Make = (tf: Both) => () => Output | Promise<Output>;
 
 /** A wait for a GPU is long beside short samples. */
 const GPU_TURNS = { sampleMs: 30, maxRounds: 15 };
@@ -30,120 +26,12 @@ const QUICK_TURNS = { maxRounds: 5, rowMs: 1000 };
 /** Milliseconds for idle threads to come to rest. */
 const REST_MS = 5;
 
-const nothing: Output = { data: () => Promise.resolve([]), dispose() {} };
-
-const kept = (tf: Both, t: Both): Output => weftOutput(tf, t);
-
-/** The programs around the ops. */
-const CALLS: Readonly<Record<string, Make>> = {
-  function_one_op: (tf) => {
-    const f = tf.function((x: Both) => tf.add(x, 1)), x = tf.ones([4]);
-    return () => kept(tf, f(x));
-  },
-  function_nested: (tf) => {
-    const g = tf.function((x: Both) => tf.mul(tf.sin(x), 2)), x = tf.ones([4]);
-    const f = tf.function((x: Both) => tf.add(g(x), g(tf.neg(x))));
-    return () => kept(tf, f(x));
-  },
-  function_variable: (tf) => {
-    const v = tf.variable(tf.ones([4])), x = tf.ones([4]);
-    const f = tf.function((x: Both) => {
-      v.assign(tf.add(v, x));
-      return tf.sum(v);
-    });
-    return () => kept(tf, f(x));
-  },
-  // Heads of attention by the shape of what comes, which the trace does not know.
-  function_unknown_shape: (tf) => {
-    const w = tf.ones([16, 16]), x = tf.ones([2, 3, 16]);
-    const f = tf.function((x: Both) => {
-      for (let i = 0; i < 6; i++) {
-        const [n, t] = tf.unstack(tf.slice(tf.shape(x), [0], [2]));
-        const heads = tf.reshape(tf.matMul(tf.reshape(x, [-1, 16]), w), tf.stack([n, t, 4, 4]));
-        x = tf.reshape(tf.transpose(heads, [0, 2, 1, 3]), tf.stack([n, t, 16]));
-      }
-      return x;
-    }, { inputSignature: [tf.TensorSpec([null, null, 16], "float32")] });
-    return () => kept(tf, f(x));
-  },
-  while_loop_100: (tf) => {
-    const f = tf.function((x: Both) =>
-      tf.whileLoop((i: Both) => tf.less(i, 100), (i: Both, y: Both) => [
-        tf.add(i, 1),
-        tf.mul(y, 0.99),
-      ], [tf.scalar(0, "int32"), x])[1]
-    );
-    const x = tf.ones([16]);
-    return () => kept(tf, f(x));
-  },
-  while_loop_eager_100: (tf) => {
-    const x = tf.ones([16]);
-    return () =>
-      kept(
-        tf,
-        tf.tidy(() => {
-          let y = x;
-          for (let i = 0; i < 100; i++) y = tf.mul(y, 0.99);
-          return y;
-        }),
-      );
-  },
-  tape: (tf) => {
-    const w = tf.variable(tf.ones([8, 8])), x = tf.ones([4, 8]);
-    return () =>
-      kept(
-        tf,
-        tf.tidy(() => {
-          const { grads } = tf.variableGrads(() => tf.sum(tf.square(tf.matMul(x, w))), [w]);
-          return Object.values(grads)[0];
-        }),
-      );
-  },
-  minimize: (tf) => {
-    const w = tf.variable(tf.ones([8, 8])), x = tf.ones([4, 8]), sgd = tf.train.sgd(1e-6);
-    return () => {
-      sgd.minimize(() => tf.sum(tf.square(tf.matMul(x, w))), false, [w]);
-      return nothing;
-    };
-  },
-  numpy_function: (tf) => {
-    const x = tf.ones([16]), body = (a: Both) => a;
-    return () => kept(tf, tf.numpyFunction(body, [x], "float32"));
-  },
-  py_function: (tf) => {
-    const x = tf.ones([16]), body = (a: Both) => tf.mul(a, 2);
-    return () => kept(tf, tf.pyFunction(body, [x], "float32"));
-  },
-  session: (tf) => {
-    const graph = new tf.Graph();
-    const { x, y } = graph.asDefault(() => {
-      const x = tf.placeholder("float32", [4]);
-      return { x, y: tf.sum(tf.mul(tf.sin(x), 2)) };
-    });
-    const session = new tf.Session({ graph }), feeds = new Map([[x, new Float32Array(4)]]);
-    return async () => {
-      await session.run(y, { feeds });
-      return nothing;
-    };
-  },
-  session_script: (tf) => {
-    const graph = new tf.Graph();
-    const { x, y } = graph.asDefault(() => {
-      const x = tf.placeholder("float32", [4]);
-      return { x, y: tf.sum(tf.numpyFunction((a: Both) => a, [tf.sin(x)], "float32")) };
-    });
-    const session = new tf.Session({ graph }), feeds = new Map([[x, new Float32Array(4)]]);
-    return async () => {
-      await session.run(y, { feeds });
-      return nothing;
-    };
-  },
-};
-
-const CALL_ROWS: readonly Row[] = Object.entries(CALLS).map(([id, make]) => {
-  const weft = ({ tf }: { tf: Weft }): Case => ({ call: make(tf) });
-  return { id: `call_${id}`, what: "", weft };
-});
+/** Times of a row in microseconds. */
+function callTime(
+  { medianMs, bestMs }: { readonly medianMs: number; readonly bestMs: number },
+): CallTime {
+  return { median: medianMs * 1e3, best: bestMs * 1e3 };
+}
 
 /** Times the rows and prints a line for each, the slowest against the other state last. */
 export async function main(args: readonly string[]): Promise<number> {
@@ -163,20 +51,34 @@ export async function main(args: readonly string[]): Promise<number> {
     const { only, "other-first": otherFirst } = values;
     return await compareScripts(entry, { device: device as Device, only, otherFirst });
   }
+  const url = pathToFileURL(entry).href,
+    entries = [new URL("../mod.ts", import.meta.url).href, url] as const;
+  const isWanted = (id: string): boolean =>
+    values.only.length === 0 || values.only.some((part) => id.includes(part));
+  const rows = (values.ops ? OP_ROWS : ROWS).filter((row) =>
+    (row.devices?.includes(device as Device) ?? true) && row.weft && !row.heavy && isWanted(row.id)
+  );
+  const lines: { ratio: number; line: string }[] = [];
+  const tell = (id: string, mine: CallTime, its: CallTime): void => {
+    const ratio = its.median / mine.median, best = its.best / mine.best;
+    const line = `${id.padEnd(40)} ${ratio.toFixed(2)} (best ${best.toFixed(2)})  ${
+      mine.median.toFixed(2)
+    } µs, was ${its.median.toFixed(2)}`;
+    console.log(line);
+    lines.push({ ratio, line });
+  };
+  for (const name of values.ops ? [] : CALL_NAMES) {
+    if (!isWanted(`call_${name}`)) continue;
+    tell(`call_${name}`, ...await compareCall(name, { entries, device }));
+  }
   // The threads of one state go on looking for work for a moment, which the other's time must not pay for.
   const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, REST_MS));
   const load = async (from?: string): Promise<WeftPeer> => ({
     ...await createWeftPeer(device as Device, from),
     settle,
   });
-  const url = pathToFileURL(entry).href;
   const first = values["other-first"] ? await load(url) : null;
   const now = await load(), other = first ?? await load(url);
-  const rows = (values.ops ? OP_ROWS : [...CALL_ROWS, ...ROWS]).filter((row) =>
-    (row.devices?.includes(device as Device) ?? true) && row.weft && !row.heavy &&
-    (values.only.length === 0 || values.only.some((part) => row.id.includes(part)))
-  );
-  const lines: { ratio: number; line: string }[] = [];
   for (const row of rows) {
     for (const system of ["weft", "weftFunction"] as const) {
       const build = row[system] as Row["tfjs"];
@@ -195,18 +97,12 @@ export async function main(args: readonly string[]): Promise<number> {
         },
       );
       const [mine, its] = [cells.weft, cells.tfjs];
-      const name = `${row.id}${system === "weft" ? "" : " (function)"}`.padEnd(40);
+      const name = `${row.id}${system === "weft" ? "" : " (function)"}`;
       if (mine?.kind !== "time" || its?.kind !== "time") {
         console.log(`${name} ${JSON.stringify(mine)} ${JSON.stringify(its)}`);
         continue;
       }
-      const ratio = its.medianMs / mine.medianMs;
-      const best = its.bestMs / mine.bestMs;
-      const line = `${name} ${ratio.toFixed(2)} (best ${best.toFixed(2)})  ${
-        (mine.medianMs * 1e3).toFixed(1)
-      } µs, was ${(its.medianMs * 1e3).toFixed(1)}`;
-      console.log(line);
-      lines.push({ ratio, line });
+      tell(name, callTime(mine), callTime(its));
     }
   }
   const slower = lines.filter(({ ratio }) => ratio < 0.95).sort((a, b) => b.ratio - a.ratio);
