@@ -102,6 +102,7 @@ export function mapDense<T, U>(list: readonly T[], fn: (element: T) => U): U[] {
  * same lists without end.
  */
 export function flatten<T>(nest: Nest<T>): T[] {
+  if (!Array.isArray(nest) && !isPlainObject(nest)) return [nest as T];
   const out: T[] = [], walk = new NestWalk();
   const visit = (n: unknown, depth: number): void => {
     if (Array.isArray(n)) {
