@@ -227,3 +227,44 @@ testOnDevices("bodies of loops over rows may give back what they got, once or mo
   }
   assertEquals(start.arraySync(), [5, 6]);
 });
+
+testOnDevices(
+  "a branch gives another tensor than the one from outside, eagerly as in a function",
+  () => {
+    type Choose = (x: tf.Tensor, twice: () => tf.Tensor[]) => [one: tf.Tensor, pair: tf.Tensor[]];
+    const ways: Record<string, Choose> = {
+      "cond": (x, twice) => [
+        tf.cond(true, () => x, () => tf.neg(x)),
+        tf.cond(false, () => [x, x], twice),
+      ],
+      "switchCase": (x, twice) => [
+        tf.switchCase(1, [() => tf.neg(x), () => x]),
+        tf.switchCase(0, [twice, () => [x, x]]),
+      ],
+      "case": (x, twice) => [
+        tf.case([[false, () => tf.neg(x)]], { default: () => x }),
+        tf.case([[true, twice]], { default: () => [x, x] }),
+      ],
+    };
+    for (const [name, choose] of Object.entries(ways)) {
+      const program = (x: tf.Tensor): tf.Tensor[] => {
+        const twice = (): tf.Tensor[] => {
+          const y = tf.square(x);
+          return [y, y];
+        };
+        const [one, [a, b]] = choose(x, twice);
+        // Only what the function is given counts, not the tensor behind it.
+        const byOne = tf.grad((v) => tf.sum(tf.mul(v, x)))(one);
+        return [byOne, tf.grad((v) => tf.sum(tf.mul(v, b)))(a)];
+      };
+      tf.tidy(() => {
+        const x = tf.tensor([1, 2, 3]);
+        const wanted = [[1, 2, 3], [1, 4, 9]];
+        assertEquals(program(x).map((t) => t.arraySync()), wanted, name);
+        assertEquals(tf.function(program)(x).map((t) => t.arraySync()), wanted, name);
+        choose(x, () => [tf.neg(x), tf.neg(x)])[0].dispose();
+        assertEquals(x.arraySync(), [1, 2, 3], name);
+      });
+    }
+  },
+);

@@ -5,8 +5,9 @@ import type { Attrs, GradRule, OpDef } from "../../core/op.ts";
 import { isNested, mapNest, type Nest, refusePromise } from "../../core/nest.ts";
 import { type ElementValue, NdArray } from "../../core/nd_array.ts";
 import { packComponents, takeComponents } from "../../core/composite.ts";
-import { Tensor, type TensorLike } from "../../core/tensor.ts";
+import { newTensorId, Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
+import { identity } from "../../ops/array/view.ts";
 import { asTensor, toInput } from "../../ops/input.ts";
 import { effectAttrs, FuncGraph } from "../../graph/func_graph.ts";
 import { endingRecordings } from "../eager/tensor.ts";
@@ -65,12 +66,19 @@ export function flowOf<T>(value: T | TensorArray): T | Tensor {
   return value instanceof Tensor ? value.readValue() : value;
 }
 
-/** Returns the result of a branch that eager code runs; a variable in it is its present value, as it is in a graph. */
-export function branchValue<T>(result: T): T {
-  if (result instanceof Tensor) return result.readValue() as T;
-  if (!isNested(result)) return result;
-  const present = (leaf: unknown) => leaf instanceof Tensor ? leaf.readValue() : leaf;
-  return mapNest(present, result as Nest<unknown>) as T;
+/**
+ * Runs a branch in eager code. As in a graph, a variable in its result is its present value, and a tensor from outside is another
+ * tensor there, as is one that it returns twice: a tape tells them apart, and each may be disposed without the others.
+ */
+export function runBranch<T>(branch: () => T): T {
+  const first = newTensorId(), result = branch(), seen = new Set<number>();
+  const present = (leaf: unknown): unknown => {
+    if (!(leaf instanceof Tensor)) return leaf;
+    const value = leaf.readValue(), isOwn = value.id > first && !seen.has(value.id);
+    seen.add(value.id);
+    return isOwn ? value : identity(value);
+  };
+  return (isNested(result) ? mapNest(present, result as Nest<unknown>) : present(result)) as T;
 }
 
 /** Reverses {@linkcode flowOf}: a TensorArray where `like` was one. */

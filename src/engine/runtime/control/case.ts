@@ -16,7 +16,7 @@ import { equal, lessEqual } from "../../ops/pointwise/compare.ts";
 import { sum } from "../../ops/reduce/reduce.ts";
 import { tidy } from "../eager/tensor.ts";
 import type { TensorArray } from "./tensor_array.ts";
-import { branchValue, scalarOf } from "./branch.ts";
+import { runBranch, scalarOf } from "./branch.ts";
 import { cond } from "./cond.ts";
 
 /** Options of `tf.case`. */
@@ -130,7 +130,7 @@ export function switchCase<T extends Nest<Tensor | TensorArray | CompositeTensor
   const otherwise = options.default ?? branchFns.at(-1)!;
   const isNumber = shapeOfInput(index)?.length === 0 && index.dtype !== "string";
   if (isNumber && !currentInterpreter().symbolic) {
-    return branchValue((numbered[Number(scalarOf(index))] ?? otherwise)());
+    return runBranch(numbered[Number(scalarOf(index))] ?? otherwise);
   }
   const at = asTensor(index);
   return numbered.reduceRight<() => T>(

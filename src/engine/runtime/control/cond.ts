@@ -14,9 +14,9 @@ import {
   applyControl,
   type Branch,
   branchesCapture,
-  branchValue,
   packResults,
   rowsPicked,
+  runBranch,
   scalarOf,
   trace,
 } from "./branch.ts";
@@ -103,7 +103,7 @@ export function cond<T extends Nest<Tensor | TensorArray | CompositeTensor>>(
       } in cond: wanted a scalar; where() chooses element by element`,
     );
   }
-  if (!currentInterpreter().symbolic) return branchValue((scalarOf(p) ? thenFn : elseFn)());
+  if (!currentInterpreter().symbolic) return runBranch(scalarOf(p) ? thenFn : elseFn);
   const a = trace(thenFn, [], "cond_true"), b = trace(elseFn, [], "cond_false");
   const texts = [a, b].map((t) => kindText(t.structure) + t.f.outputs.map((o) => o.dtype).join());
   if (texts[0] !== texts[1]) {
