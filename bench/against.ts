@@ -3,8 +3,8 @@
 //   deno task bench against ENTRY [cpu|webgpu] [--ops] [--scripts] [--only ID]... [--quick] [--other-first]
 //
 // ENTRY is the other state's mod.ts, in a checkout of its own. The ratio is the other's time by this one's: below 1 is slower
-// than it was. Calls of functions, loops, sessions, tapes and scripts come first, in processes of their own (against_calls.ts), by the
-// clock. Then come the rows of the tables, op by op and as a function, in one process: the state that is loaded first is often the slower
+// than it was. Calls of functions, loops, sessions, tapes and scripts come first, on the CPU only, in processes of their own
+// (against_calls.ts), by the clock. Then come the rows of the tables, op by op and as a function, in one process: the state that is loaded first is often the slower
 // one, by some per cent. `--other-first` turns that round, so that a row is slower only where both orders say so. Times of rows are those
 // of the processor, all threads together.
 // `--scripts` compares the rows of bench/script/main.ts instead, see script/against.ts.
@@ -67,7 +67,7 @@ export async function main(args: readonly string[]): Promise<number> {
     console.log(line);
     lines.push({ ratio, line });
   };
-  for (const name of values.ops ? [] : CALL_NAMES) {
+  for (const name of values.ops || device !== "cpu" ? [] : CALL_NAMES) {
     if (!isWanted(`call_${name}`)) continue;
     tell(`call_${name}`, ...await compareCall(name, { entries, device }));
   }

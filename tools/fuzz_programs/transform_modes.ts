@@ -85,13 +85,16 @@ function ofRows(name: string, like: Mode["like"], make: (body: Body) => Fn): Mod
 }
 
 function sumOf(list: readonly (tf.Tensor | null)[]): tf.Tensor {
-  return list.reduce<tf.Tensor>((a, b) => b === null ? a : tf.add(a, b), tf.constant(0));
+  const [first, ...rest] = list.filter((t) => t !== null);
+  return first === undefined
+    ? tf.constant(0)
+    : rest.reduce<tf.Tensor>((a, b) => tf.add(a, b), first);
 }
 
 /** Directions for sources. */
 function tangentsOf(sources: readonly tf.Tensor[]): tf.Tensor[] {
   return sources.map((x, i) =>
-    tf.reshape(tf.sin(tf.add(tf.range(0, x.size, 1, "float32"), i + 1)), x.shape)
+    tf.cast(tf.reshape(tf.sin(tf.add(tf.range(0, x.size, 1, "float32"), i + 1)), x.shape), x.dtype)
   );
 }
 
