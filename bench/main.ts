@@ -18,7 +18,7 @@
 //   deno task bench serve         (a server of models at its limit; see serve.ts)
 //   deno task bench cluster       (steps of sessions on servers, beside TensorFlow's; see cluster.ts)
 //   deno task bench data          (batches of a data service; see data_service.ts)
-//   deno task bench against ENTRY   (another state of the library in the same process; see against.ts)
+//   deno task bench against ENTRY   (another state of the library in the same process; see against/)
 //   deno task bench native        (transforms, solvers, texts and training beside TensorFlow's; see native/main.ts)
 //   deno task bench gemm          (products beside the processor's rate; see gemm.ts)
 //
@@ -199,7 +199,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (args[0] === "pages") return await (await import("./pages.ts")).main(args.slice(1));
   if (args[0] === "epoch") return await (await import("./epoch.ts")).main(args.slice(1));
   if (args[0] === "serve") return await (await import("./serve.ts")).main(args.slice(1));
-  if (args[0] === "against") return await (await import("./against.ts")).main(args.slice(1));
+  if (args[0] === "against") return await (await import("./against/main.ts")).main(args.slice(1));
   if (args[0] === "native") return await (await import("./native/main.ts")).main(args.slice(1));
   if (args[0] === "gemm") return await (await import("./gemm.ts")).main();
   const options = readOptions(args);

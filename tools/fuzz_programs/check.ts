@@ -47,12 +47,11 @@ const SPARSE_AT_ZERO = /sparse\./;
 
 /** The program with float64 in place of float32. */
 function inFloat64(program: Program): Program {
-  const { inputs, lines } = program;
-  return {
-    ...program,
-    inputs: inputs.map((x) => x.dtype === "float32" ? { ...x, dtype: "float64" } : x),
-    lines: lines.map((line) => ({ ...line, code: line.code.replaceAll('"float32"', '"float64"') })),
-  };
+  const wide = (code: string): string => code.replaceAll('"float32"', '"float64"');
+  const inputs = program.inputs.map((x) =>
+    x.dtype === "float32" ? { ...x, dtype: "float64" as never } : x
+  );
+  return { ...program, inputs, lines: program.lines.map((x) => ({ ...x, code: wide(x.code) })) };
 }
 
 /** True where forward and backward derivatives agree in float64: then float32 rounds away what is left of great terms. */

@@ -225,7 +225,7 @@ function pushed(
   tangents: readonly Tensor[],
 ): Tensor | null {
   if (!hasTangents(y)) return null;
-  const lost = tape.lostAt(y);
+  const lost = GradientTape.lostAt(tape, y);
   if (lost !== undefined) {
     throw new LookupError(`Cannot push tangents through ${lost}: the op has no gradient`);
   }

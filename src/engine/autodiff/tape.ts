@@ -72,6 +72,14 @@ export class GradientTape implements Disposable {
   readonly #persistent: boolean;
   #used = false;
 
+  /**
+   * The op without a gradient through which a value depends on what a tape watches; undefined where there is none.
+   * @internal
+   */
+  static lostAt(tape: GradientTape, value: Tensor): string | undefined {
+    return tape.#recording.recorder.lostAt(value);
+  }
+
   /** Starts recording. */
   constructor(options: GradientTapeOptions = {}) {
     checkOptions(options);
@@ -98,14 +106,6 @@ export class GradientTape implements Disposable {
   /** Returns the variables that were read and are followed, in the order of their first reads. */
   watchedVariables(): Resource[] {
     return [...this.#recording.recorder.variables.values()];
-  }
-
-  /**
-   * The op without a gradient through which a value depends on what is watched; undefined where there is none.
-   * @internal
-   */
-  lostAt(value: Tensor): string | undefined {
-    return this.#recording.recorder.lostAt(value);
   }
 
   /** Clears the recording. Follows TensorFlow `tf.GradientTape.reset`. Throws `RuntimeError` where it has ended. */

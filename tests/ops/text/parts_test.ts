@@ -65,7 +65,6 @@ testOnDevices("these functions of strings check their arguments", () => {
       [() => s.toHashBucket(["a"], 1.5), tf.ValueError, "1.5 buckets"],
       [() => s.toHashBucketStrong(["a"], 0, [1, 2]), tf.ValueError, "0 buckets"],
       [() => s.toHashBucket([1], 3), TypeError, ""],
-      [() => s.unicodeDecodeWithOffsets([["a"]], "UTF-8"), tf.ValueError, "scalar or a vector"],
       [() => s.unicodeSplitWithOffsets("a", "UTF-8", { error: "x" }), TypeError, "error"],
       [() => s.unicodeDecodeWithOffsets("a", "UTF-8", { errors: "x" }), tf.ValueError, "errors"],
       [() => s.unsortedSegmentJoin(["a"], [0], -1), tf.ValueError, "numSegments"],

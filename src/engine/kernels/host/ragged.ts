@@ -38,7 +38,7 @@ export function raggedRange(starts: NdArray, limits: NdArray, deltas: NdArray): 
     splits.push(splits[i] + count);
   }
   const values = NdArray.zeros(starts.dtype, [splits[rows]]);
-  const whole = typeof starts.at(0) === "bigint";
+  const whole = starts.dtype === "int64";
   for (let i = 0; i < rows; i++) {
     const start = at(starts, i), delta = at(deltas, i);
     for (let k = splits[i]; k < splits[i + 1]; k++) {

@@ -40,7 +40,7 @@ import { at as elementAt } from "./splits.ts";
 
 /** Elementwise ops that have another meaning for passes. */
 const ELEMENTWISE =
-  /^(Identity|StopGradient|Cast|ZerosLike|OnesLike|CheckNumerics|StaticRegex(Replace|FullMatch)|String(ToHashBucketFast|Lower|Upper|Strip|Length|ToNumber)|AsString|(En|De)codeBase64)$/;
+  /^(Identity|StopGradient|Cast|ZerosLike|OnesLike|CheckNumerics|(Static)?Regex(Replace|FullMatch)|String(ToHashBucket(Fast|Strong)?|Lower|Upper|Strip|Length|ToNumber|Join)|Substr|AsString|(En|De)codeBase64|Unicode(Script|Transcode))$/;
 
 /** Computes the result of an op; `x` is its first ragged input. */
 type Rule = (def: OpDef, x: RaggedTensor, inputs: readonly Input[], attrs: Attrs) => unknown;
@@ -67,6 +67,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   Pack: (def, _, inputs, attrs) => joined(def, inputs, attrs.axis ?? 0, true),
   Rank: (def, x) => add(apply1(def, [x.flatValues]), x.raggedRank),
   Reshape: (def, x, [, shape]) => apply1(def, [x.flatValues, shape as OpInput]),
+  ReduceJoin: (def, x, [, axes], { keep_dims, separator }) =>
+    reduced(def, x, literalOf(def, x, axes), { keep: keep_dims === true, attrs: { separator } }),
   ReverseV2: (def, x, [, axes]) => reversed(x, axesOf(def, x, literalOf(def, x, axes))),
   Size: (_, x) => sizeOf(x.flatValues),
   Softmax: (def, x, _, { axis = -1 }) => softmaxOf(def, x, axis),
@@ -94,7 +96,7 @@ export function addRules(of: typeof RaggedTensor): void {
     const [x, second] = inputs;
     if (kind === "reduce" && isRagged(x)) {
       const axes = attrs._all ? null : literalOf(def, x, second);
-      return [compose(() => reduced(def, x, axes, attrs.keep_dims === true))];
+      return [compose(() => reduced(def, x, axes, { keep: attrs.keep_dims === true }))];
     }
     const rule = RULES[def.name];
     if (rule === undefined) {

@@ -1,15 +1,13 @@
 /** Characters and bytes of strings: `tf.strings.unicodeSplit`, `bytesSplit` and `unicodeTranscode`. */
 import { apply1, compose } from "../../core/apply.ts";
 import { optionCheck } from "../../core/arguments.ts";
-import { ValueError } from "../../core/errors.ts";
-import { shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { onesLike, zerosLike } from "../array/creation.ts";
 import { gather } from "../array/gather.ts";
 import { concat } from "../array/join.ts";
-import { reshape } from "../array/view.ts";
+
 import { raggedRange } from "../host/ragged.ts";
-import { asTensor, shapeOfInput } from "../input.ts";
+
 import { RaggedTensor } from "../ragged/ragged_tensor.ts";
 import { cumsum } from "../reduce/scan.ts";
 import {
@@ -19,6 +17,7 @@ import {
   unicodeDecodeWithOffsets,
   type UnicodeOptions,
 } from "./code_points.ts";
+import { partsOf } from "./ragged_parts.ts";
 import { texts } from "./text_input.ts";
 import { StringLength } from "./text_ops.ts";
 import { Substr } from "./text_parts.ts";
@@ -39,6 +38,13 @@ export interface TranscodeOptions extends UnicodeOptions {
   readonly replaceControlCharacters?: boolean;
 }
 
+/** Writes each code point as a string. */
+function lettersOf(codes: Tensor | RaggedTensor, encoding: string): Tensor | RaggedTensor {
+  return codes instanceof RaggedTensor
+    ? codes.map((all) => each(all, encoding))
+    : each(codes, encoding);
+}
+
 /** Writes each code point of a vector as a string. */
 function each(codes: Tensor, encoding: string): Tensor {
   const ends = concat([[0], cumsum(onesLike(codes))], 0);
@@ -46,8 +52,8 @@ function each(codes: Tensor, encoding: string): Tensor {
 }
 
 /**
- * The characters of each string, as strings: of a scalar a vector, of a vector a ragged tensor. Follows TensorFlow
- * `tf.strings.unicode_split`. Throws `ValueError` for other ranks.
+ * The characters of each string, as strings: of a scalar a vector, of others a ragged tensor with one more axis. Follows TensorFlow
+ * `tf.strings.unicode_split`. Throws `ValueError` for an unknown rank.
  *
  * @example
  * ```ts
@@ -56,17 +62,12 @@ function each(codes: Tensor, encoding: string): Tensor {
  * ```
  */
 export function unicodeSplit(
-  input: TensorLike,
+  input: TensorLike | RaggedTensor,
   inputEncoding: string,
   options: UnicodeOptions = {},
 ): Tensor | RaggedTensor {
   checkUnicode.unicodeSplit(options);
-  return compose(() => {
-    const codes = unicodeDecode(input, inputEncoding, options);
-    return codes instanceof RaggedTensor
-      ? RaggedTensor.fromRowSplits(each(codes.values as Tensor, inputEncoding), codes.rowSplits)
-      : each(codes, inputEncoding);
-  });
+  return compose(() => lettersOf(unicodeDecode(input, inputEncoding, options), inputEncoding));
 }
 
 /**
@@ -81,17 +82,14 @@ export function unicodeSplit(
  * ```
  */
 export function unicodeSplitWithOffsets(
-  input: TensorLike,
+  input: TensorLike | RaggedTensor,
   inputEncoding: string,
   options: UnicodeOptions = {},
 ): [Tensor, Tensor] | [RaggedTensor, RaggedTensor] {
   checkUnicode.unicodeSplitWithOffsets(options);
   return compose(() => {
     const [codes, offsets] = unicodeDecodeWithOffsets(input, inputEncoding, options);
-    const letters = codes instanceof RaggedTensor
-      ? RaggedTensor.fromRowSplits(each(codes.values as Tensor, inputEncoding), codes.rowSplits)
-      : each(codes, inputEncoding);
-    return [letters, offsets] as [Tensor, Tensor];
+    return [lettersOf(codes, inputEncoding), offsets] as [Tensor, Tensor];
   });
 }
 
@@ -124,8 +122,8 @@ export function unicodeTranscode(
 }
 
 /**
- * The bytes of each string, as strings: of a scalar a vector, of a vector a ragged tensor. Follows TensorFlow
- * `tf.strings.bytes_split`. Throws `ValueError` for other ranks.
+ * The bytes of each string, as strings: of a scalar a vector, of others a ragged tensor with one more axis. Follows TensorFlow
+ * `tf.strings.bytes_split`. Throws `ValueError` for an unknown rank.
  *
  * @example
  * ```ts
@@ -133,23 +131,21 @@ export function unicodeTranscode(
  * console.log((tf.strings.bytesSplit(["ab", ""]) as tf.RaggedTensor).toList()); // [["a", "b"], []]
  * ```
  */
-export function bytesSplit(input: TensorLike): Tensor | RaggedTensor {
-  return compose(() => {
-    const given = texts(input, "bytesSplit"), known = shapeOfInput(given);
-    if (known === null || known.length > 1) {
-      throw new ValueError(
-        `Cannot split strings of shape ${shapeText(known)}: wanted a scalar or a vector`,
-      );
-    }
-    const rows = known.length === 0 ? reshape(asTensor(given), [1]) : asTensor(given);
-    const lengths = apply1(StringLength, [rows], { unit: "BYTE" });
-    const { rtNestedSplits: splits, rtDenseValues: places } = raggedRange(
-      zerosLike(lengths),
-      lengths,
-      onesLike(lengths),
-    );
-    const row = RaggedTensor.fromRowSplits(places, splits).valueRowIds();
-    const bytes = apply1(Substr, [gather(rows, row), places, onesLike(row)]);
-    return known.length === 0 ? bytes : RaggedTensor.fromRowSplits(bytes, splits);
-  });
+export function bytesSplit(input: TensorLike | RaggedTensor): Tensor | RaggedTensor {
+  return partsOf(input, { fn: "bytesSplit", part: (strings) => [bytesOf(strings)] })[0];
+}
+
+/** The bytes of a vector of strings. */
+function bytesOf(strings: Tensor): RaggedTensor {
+  const lengths = apply1(StringLength, [strings], { unit: "BYTE" });
+  const { rtNestedSplits: splits, rtDenseValues: places } = raggedRange(
+    zerosLike(lengths),
+    lengths,
+    onesLike(lengths),
+  );
+  const row = RaggedTensor.fromRowSplits(places, splits).valueRowIds();
+  return RaggedTensor.fromRowSplits(
+    apply1(Substr, [gather(strings, row), places, onesLike(row)]),
+    splits,
+  );
 }

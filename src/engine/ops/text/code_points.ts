@@ -5,12 +5,15 @@ import { ValueError } from "../../core/errors.ts";
 import type { OpDef } from "../../core/op.ts";
 import { shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { gather } from "../array/gather.ts";
 import { range } from "../array/ranges.ts";
+import { slice } from "../array/slice.ts";
 import { reshape, shape } from "../array/view.ts";
 import { castInput, shapeOfInput, toIndexInput } from "../input.ts";
-import { mul } from "../pointwise/arithmetic.ts";
+import { add, mul } from "../pointwise/arithmetic.ts";
+import { prod } from "../reduce/prod.ts";
 import { RaggedTensor } from "../ragged/ragged_tensor.ts";
-import { texts } from "./text_input.ts";
+import { partsOf } from "./ragged_parts.ts";
 import { UnicodeDecode, UnicodeDecodeWithOffsets, UnicodeEncode } from "./unicode.ts";
 import { brief } from "../../core/text.ts";
 
@@ -45,8 +48,8 @@ export interface UnicodeOptions {
 }
 
 /**
- * The code points of each string: of a scalar a vector, of a vector a ragged tensor; int32. TensorFlow op `UnicodeDecode`. Throws
- * `ValueError` for other ranks.
+ * The code points of each string: of a scalar a vector, of others a ragged tensor with one more axis; int32. TensorFlow op
+ * `UnicodeDecode`. Throws `ValueError` for an unknown rank.
  *
  * @example
  * ```ts
@@ -55,7 +58,7 @@ export interface UnicodeOptions {
  * ```
  */
 export function unicodeDecode(
-  input: TensorLike,
+  input: TensorLike | RaggedTensor,
   inputEncoding: string,
   options: UnicodeOptions = {},
 ): Tensor | RaggedTensor {
@@ -75,7 +78,7 @@ export function unicodeDecode(
  * ```
  */
 export function unicodeDecodeWithOffsets(
-  input: TensorLike,
+  input: TensorLike | RaggedTensor,
   inputEncoding: string,
   options: UnicodeOptions = {},
 ): [Tensor, Tensor] | [RaggedTensor, RaggedTensor] {
@@ -88,32 +91,26 @@ export function unicodeDecodeWithOffsets(
 /** Returns what an op that decodes gives beside the splits, as int32. */
 function decoded(
   op: OpDef,
-  input: TensorLike,
+  input: TensorLike | RaggedTensor,
   inputEncoding: string,
   options: UnicodeOptions & { readonly fn: string },
-): (Tensor | RaggedTensor)[] {
+): readonly (Tensor | RaggedTensor)[] {
   const { replacementChar = 65533, fn } = options, errors = errorsOf(options, fn);
-  return compose(() => {
-    const given = texts(input, fn), known = shapeOfInput(given);
-    if (known === null || known.length > 1) {
-      throw new ValueError(
-        `Cannot decode strings of shape ${shapeText(known)}: wanted a scalar or a vector`,
-      );
-    }
-    const [splits, ...parts] = apply(op, [given], {
+  const part = (strings: Tensor): readonly RaggedTensor[] => {
+    const [splits, ...parts] = apply(op, [strings], {
       input_encoding: inputEncoding,
       errors,
       replacement_char: replacementChar,
       Tsplits: "int32",
     });
-    const own = parts.map((part) => castInput(part, "int32") as Tensor);
-    return known.length === 0 ? own : own.map((part) => RaggedTensor.fromRowSplits(part, splits));
-  });
+    return parts.map((x) => RaggedTensor.fromRowSplits(castInput(x, "int32") as Tensor, splits));
+  };
+  return partsOf(input, { fn, part });
 }
 
 /**
- * The string that code points write: of a vector a scalar, of a ragged tensor a vector. TensorFlow op `UnicodeEncode`. Throws
- * `ValueError` for other ranks.
+ * The strings that code points write along the last axis: of a vector a scalar, of a ragged tensor of two axes a vector. TensorFlow op
+ * `UnicodeEncode`. Throws `ValueError` for a scalar and an unknown rank.
  *
  * @example
  * ```ts
@@ -126,31 +123,30 @@ export function unicodeEncode(
   input: RaggedTensor | TensorLike,
   outputEncoding: string,
   options: UnicodeOptions = {},
-): Tensor {
+): Tensor | RaggedTensor {
   checkUnicode.unicodeEncode(options);
   const { replacementChar = 65533 } = options, errors = errorsOf(options, "unicodeEncode");
   const attrs = { output_encoding: outputEncoding, errors, replacement_char: replacementChar };
+  const encoded = (codes: Tensor, splits: Tensor): Tensor =>
+    apply1(UnicodeEncode, [castInput(codes, "int32"), splits], { ...attrs, Tsplits: splits.dtype });
+  const write = (rows: RaggedTensor): Tensor | RaggedTensor => {
+    const { values, rowSplits } = rows;
+    return values instanceof RaggedTensor
+      ? RaggedTensor.fromRowSplits(write(values), rowSplits)
+      : encoded(values, rowSplits);
+  };
   return compose(() => {
-    if (input instanceof RaggedTensor) {
-      const codes = input.values;
-      if (codes instanceof RaggedTensor) {
-        throw new ValueError("Cannot encode code points of more than one ragged axis");
-      }
-      return apply1(UnicodeEncode, [castInput(codes, "int32"), input.rowSplits], {
-        ...attrs,
-        Tsplits: input.rowSplits.dtype,
-      });
-    }
-    const codes = castInput(toIndexInput(input, "input", "strings.unicodeEncode"), "int32");
-    if (shapeOfInput(codes)?.length !== 1) {
+    if (input instanceof RaggedTensor) return write(input);
+    const codes = toIndexInput(input, "input", "strings.unicodeEncode");
+    const known = shapeOfInput(codes);
+    if (known === null || known.length === 0) {
       throw new ValueError(
-        `Cannot encode code points of shape ${
-          shapeText(shapeOfInput(codes))
-        }: wanted a vector or a ragged tensor`,
+        `Cannot encode code points of shape ${shapeText(known)}: wanted rows of a known rank`,
       );
     }
-    const size = shape(codes), ends = mul(range(0, 2, 1, "int32"), size);
-    const all = apply1(UnicodeEncode, [codes, ends], { ...attrs, Tsplits: "int32" });
-    return reshape(all, []);
+    const dims = shape(codes as TensorLike), last = known.length - 1;
+    const outer = slice(dims, [0], [last]), length = gather(dims, last) as Tensor;
+    const splits = mul(range(0, add(prod(outer), 1), 1, "int32"), length);
+    return reshape(encoded(reshape(codes as TensorLike, [-1]), splits), outer);
   });
 }

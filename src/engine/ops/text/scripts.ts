@@ -4,6 +4,7 @@ import { NdArray } from "../../core/nd_array.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
+import { RaggedTensor } from "../ragged/ragged_tensor.ts";
 import { castInput, toIndexInput } from "../input.ts";
 
 /** Names of ISO 15924 at the numbers that ICU gives scripts, as Unicode 13 has them, which TensorFlow 2.21 knows. */
@@ -73,7 +74,11 @@ export const UnicodeScript: OpDef = defineOp({
  * console.log(await tf.strings.unicodeScript([65, 32, 0x3b1]).array()); // [25, 0, 14]
  * ```
  */
-export function unicodeScript(input: TensorLike): Tensor {
+export function unicodeScript(input: TensorLike): Tensor;
+/** The numbers of scripts of each row. */
+export function unicodeScript(input: RaggedTensor): RaggedTensor;
+export function unicodeScript(input: TensorLike | RaggedTensor): Tensor | RaggedTensor {
+  if (input instanceof RaggedTensor) return input.map((codes) => unicodeScript(codes));
   const fn = "strings.unicodeScript", codes = toIndexInput(input, "input", fn);
   if (codes instanceof NdArray && codes.dtype !== "string" && codes.size === 0) {
     return apply1(UnicodeScript, [castInput(codes, "int32")]);

@@ -5,13 +5,14 @@ import { optionCheck, wrongArgument } from "../../core/arguments.ts";
 import { asDType } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { type Attrs, lookupOp, type OpDef } from "../../core/op.ts";
-import { shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { cast } from "../array/cast.ts";
 import { onesLike } from "../array/creation.ts";
+import { range } from "../array/ranges.ts";
 import { slice } from "../array/slice.ts";
-import { reshape } from "../array/view.ts";
+import { rank, reshape } from "../array/view.ts";
 import { asTensor, shapeOfInput, toIndexInput, toInput } from "../input.ts";
+import { sub } from "../pointwise/arithmetic.ts";
 import { RaggedTensor } from "../ragged/ragged_tensor.ts";
 import {
   DecodeBase64,
@@ -32,6 +33,7 @@ import {
   StringToNumber,
   StringUpper,
 } from "./text_ops.ts";
+import { partsOf } from "./ragged_parts.ts";
 import { texts } from "./text_input.ts";
 import { stringNGrams, stringToHashBucketFast } from "../host/string.ts";
 import { brief } from "../../core/text.ts";
@@ -152,16 +154,19 @@ export function reduceJoin(
   separator = "",
 ): Tensor {
   const input = texts(inputs, "reduceJoin", "inputs"), known = shapeOfInput(input);
-  if (axis == null && known === null) {
-    throw new ValueError("Cannot join along all axes of strings of unknown rank: name them");
-  }
-  // The last axis is joined first.
-  const axes = axis == null ? known!.map((_, i) => known!.length - 1 - i) : [axis].flat();
-  return apply1(
-    ReduceJoin,
-    [input, toIndexInput(axes, "axis", "strings.reduceJoin")],
-    { keep_dims: keepDims, separator },
-  );
+  return compose(() => {
+    // The last axis is joined first.
+    const all = (): TensorLike =>
+      known === null
+        ? range(sub(rank(asTensor(input)), 1), -1, -1, "int32")
+        : known.map((_, i) => known.length - 1 - i);
+    const axes = axis == null ? all() : [axis].flat();
+    return apply1(
+      ReduceJoin,
+      [input, toIndexInput(axes, "axis", "strings.reduceJoin")],
+      { keep_dims: keepDims, separator },
+    );
+  });
 }
 
 /**
@@ -203,8 +208,8 @@ export function regexFullMatch(input: TensorLike, pattern: string): Tensor {
 }
 
 /**
- * Parts each string at a separator, at runs of white space where it is empty: of a scalar a vector, of a vector a ragged tensor. At most
- * `maxsplit` times where that is positive. TensorFlow op `StringSplitV2`. Throws `ValueError` for other ranks.
+ * Parts each string at a separator, at runs of white space where it is empty: of a scalar a vector, of others a ragged tensor with one
+ * more axis; of an unknown rank it takes a vector. At most `maxsplit` times where that is positive. TensorFlow op `StringSplitV2`.
  *
  * @example
  * ```ts
@@ -213,27 +218,19 @@ export function regexFullMatch(input: TensorLike, pattern: string): Tensor {
  * console.log(words.toList()); // [["a", "b"], ["c"]]
  * ```
  */
-export function split(input: TensorLike, sep = "", maxsplit = -1): Tensor | RaggedTensor {
-  return compose(() => {
-    const given = texts(input, "split"), known = shapeOfInput(given);
-    if (known === null || known.length > 1) {
-      throw new ValueError(
-        `Cannot split strings of shape ${shapeText(known)}: wanted a scalar or a vector`,
-      );
-    }
-    const rows = known.length === 0 ? reshape(asTensor(given), [1]) : given;
-    const [indices, values, dims] = apply(
-      StringSplitV2,
-      [rows, texts(sep, "split", "sep")],
-      { maxsplit },
-    );
-    if (known.length === 0) return values;
+export function split(
+  input: TensorLike | RaggedTensor,
+  sep = "",
+  maxsplit = -1,
+): Tensor | RaggedTensor {
+  const separator = texts(sep, "split", "sep");
+  const part = (strings: Tensor): readonly RaggedTensor[] => {
+    const [indices, values, dims] = apply(StringSplitV2, [strings, separator], { maxsplit });
     const row = reshape(slice(cast(indices, "int32"), [0, 0], [-1, 1]), [-1]);
-    return RaggedTensor.fromRowLengths(
-      values,
-      counted(row, reshape(slice(cast(dims, "int32"), [0], [1]), [])),
-    );
-  });
+    const rows = reshape(slice(cast(dims, "int32"), [0], [1]), []);
+    return [RaggedTensor.fromRowLengths(values, counted(row, rows))];
+  };
+  return partsOf(input, { fn: "split", part, isVectorIfUnknown: true })[0];
 }
 
 /** Counts each number below `size`. */

@@ -4,7 +4,7 @@ import { bytesOfText, roomForBytes } from "../../core/arrays/short_bytes.ts";
 import { type DType, DTYPES } from "../../core/dtype.ts";
 import { type Attrs, defineOp, type OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import { mergeShapes } from "../../core/shape.ts";
+import { mergeShapes, shapeText } from "../../core/shape.ts";
 import {
   type NumberFormat,
   padded,
@@ -255,6 +255,7 @@ export const StringSplitV2: OpDef = defineOp({
   grad: null,
   cpu: ([x, sep], _, { attrs }) => {
     const [separator] = textsOf(sep), rows = textsOf(x);
+    if (x.rank !== 1) refuse(`input must be a vector, got shape: ${shapeText(x.shape)}`);
     const most = attrs.maxsplit > 0 ? attrs.maxsplit : Infinity;
     const values: Uint8Array[] = [], ends = new Int32Array(rows.length);
     let longest = 0;

@@ -3,7 +3,7 @@
 
 import { parseArgs } from "node:util";
 import { fileURLToPath } from "node:url";
-import { median } from "./starts/start.ts";
+import { median } from "../starts/start.ts";
 
 // deno-lint-ignore no-explicit-any -- both states are asked for names that TensorFlow.js's types do not know.
 type Both = any;

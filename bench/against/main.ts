@@ -4,20 +4,20 @@
 //
 // ENTRY is the other state's mod.ts, in a checkout of its own. The ratio is the other's time by this one's: below 1 is slower
 // than it was. Calls of functions, loops, sessions, tapes and scripts come first, on the CPU only, in processes of their own
-// (against_calls.ts), by the clock. Then come the rows of the tables, op by op and as a function, in one process: the state that is loaded first is often the slower
-// one, by some per cent. `--other-first` turns that round, so that a row is slower only where both orders say so. Times of rows are those
-// of the processor, all threads together.
-// `--scripts` compares the rows of bench/script/main.ts instead, see script/against.ts.
+// (calls.ts), by the clock. Then come the rows of the tables, op by op and as a function, in one process: the state that is
+// loaded first is often the slower one, by some per cent. `--other-first` turns that round, so that a row is slower only where
+// both orders say so. Times of rows are those of the processor, all threads together.
+// `--scripts` compares the rows of bench/script/main.ts instead, see ../script/against.ts.
 
 import { parseArgs } from "node:util";
 import { pathToFileURL } from "node:url";
-import { compareScripts } from "./script/against.ts";
-import { CALL_NAMES, type CallTime, compareCall } from "./against_calls.ts";
-import { OP_ROWS } from "./op_rows/mod.ts";
-import { createWeftPeer, type WeftPeer } from "./peers/weft.ts";
-import type { Device, Row } from "./row.ts";
-import { ROWS } from "./rows/mod.ts";
-import { EFFORT, runRow } from "./runner.ts";
+import { compareScripts } from "../script/against.ts";
+import { CALL_NAMES, type CallTime, compareCall } from "./calls.ts";
+import { OP_ROWS } from "../op_rows/mod.ts";
+import { createWeftPeer, type WeftPeer } from "../peers/weft.ts";
+import type { Device, Row } from "../row.ts";
+import { ROWS } from "../rows/mod.ts";
+import { EFFORT, runRow } from "../runner.ts";
 
 /** A wait for a GPU is long beside short samples. */
 const GPU_TURNS = { sampleMs: 30, maxRounds: 15 };
@@ -52,7 +52,7 @@ export async function main(args: readonly string[]): Promise<number> {
     return await compareScripts(entry, { device: device as Device, only, otherFirst });
   }
   const url = pathToFileURL(entry).href,
-    entries = [new URL("../mod.ts", import.meta.url).href, url] as const;
+    entries = [new URL("../../mod.ts", import.meta.url).href, url] as const;
   const isWanted = (id: string): boolean =>
     values.only.length === 0 || values.only.some((part) => id.includes(part));
   const rows = (values.ops ? OP_ROWS : ROWS).filter((row) =>
