@@ -134,8 +134,8 @@ const REFUSALS: readonly Refusal[] = [
     "Error in resizeBilinear: new shape must 2D, but got shape 2",
   ],
   [
-    () => U.image.flipLeftRight(z(4, 4, 1)),
-    "Error in flipLeftRight: image must be rank 4, but got shape [4,4,1]",
+    () => U.image.flipLeftRight(z(4, 4)),
+    "Error in flipLeftRight: wanted images of rank 3 or more, received shape [4,4]",
   ],
   [
     () => U.image.rotateWithOffset(z(4, 4, 1), 1),

@@ -3,7 +3,7 @@
  * derivative of a gradient by that is the product of the Jacobian with a tangent.
  */
 import { counted, showAs } from "../core/arrays/shown.ts";
-import { compose } from "../core/apply.ts";
+import { compose, currentRecorders } from "../core/apply.ts";
 import { optionCheck, wantFunction, wrongArgument } from "../core/arguments.ts";
 import { describe } from "../core/convert.ts";
 import { DTYPES, isFloating } from "../core/dtype.ts";
@@ -14,6 +14,7 @@ import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { onesLike, zerosLike } from "../ops/array/creation.ts";
 import { asTensor, toInput } from "../ops/input.ts";
+import type { StepRecorder } from "./step_recorder.ts";
 import { GradientTape, type UnconnectedGradients } from "./tape.ts";
 
 /** Options of {@linkcode ForwardAccumulator.jvp}. */
@@ -39,7 +40,7 @@ const checkJvpOptions = optionCheck<JvpOptions>("jvp", { unconnectedGradients: t
  * ```
  */
 export class ForwardAccumulator implements Disposable {
-  readonly #tape: GradientTape;
+  readonly #tape: ForwardTape;
   readonly #primals: readonly Tensor[];
   readonly #tangents: readonly Tensor[];
 
@@ -50,8 +51,7 @@ export class ForwardAccumulator implements Disposable {
     }
     this.#primals = flatten(primals);
     this.#tangents = tangentsOf(primals, tangents, "ForwardAccumulator");
-    this.#tape = new GradientTape({ persistent: true, watchAccessedVariables: false });
-    this.#tape.watch(this.#primals as Tensor[]);
+    this.#tape = watching(this.#primals);
   }
 
   /** The tangent of a result; null where it does not depend on the primals. */
@@ -75,7 +75,7 @@ export class ForwardAccumulator implements Disposable {
 
   /** Stops following and frees the kept values. */
   dispose(): void {
-    this.#tape.dispose();
+    this.#tape.tape.dispose();
   }
   /** Stops at the end of a `using` block. */
   [Symbol.dispose](): void {
@@ -153,8 +153,7 @@ function follow<R extends Nest<Tensor>>(
   // A tensor given twice is two arguments.
   const given = primals.map((x) => asTensor(toInput(x, "primals", fn)));
   const args = given.map((x, i) => given.indexOf(x) < i ? x.clone() : x);
-  const tape = new GradientTape({ persistent: true, watchAccessedVariables: false });
-  tape.watch(args);
+  const tape = watching(args);
   const outputs = f(...args);
   const leaves: readonly unknown[] = isNested(outputs) ? flatten(outputs) : [outputs];
   const wrong = leaves.find((y) => !(y instanceof Tensor));
@@ -214,18 +213,32 @@ function tangentsOf(nest: Nest<Tensor>, given: unknown, fn: string): Tensor[] {
 const hasTangents = ({ dtype }: Tensor): boolean =>
   isFloating(dtype) || DTYPES[dtype].kind === "complex";
 
+/** A tape, and its recorder, which knows the ops without a gradient. */
+interface ForwardTape {
+  readonly tape: GradientTape;
+  readonly recorder: StepRecorder;
+}
+
+function watching(primals: readonly Tensor[]): ForwardTape {
+  const tape = new GradientTape({ persistent: true, watchAccessedVariables: false });
+  // A new tape's recorder is the last one.
+  const recorder = currentRecorders().at(-1) as StepRecorder;
+  tape.watch([...primals]);
+  return { tape, recorder };
+}
+
 /**
  * The product of a result's Jacobian with tangents; null where it does not depend on the primals. Gradients of complex numbers pair by the
  * real part of `conj(a) · b`, in which products with the Jacobian and with its adjoint are each other's gradients.
  */
 function pushed(
-  tape: GradientTape,
+  { tape, recorder }: ForwardTape,
   y: Tensor,
   primals: readonly Tensor[],
   tangents: readonly Tensor[],
 ): Tensor | null {
   if (!hasTangents(y)) return null;
-  const lost = GradientTape.lostAt(tape, y);
+  const lost = recorder.lostAt(y);
   if (lost !== undefined) {
     throw new LookupError(`Cannot push tangents through ${lost}: the op has no gradient`);
   }

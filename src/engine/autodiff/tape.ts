@@ -72,14 +72,6 @@ export class GradientTape implements Disposable {
   readonly #persistent: boolean;
   #used = false;
 
-  /**
-   * The op without a gradient through which a value depends on what a tape watches; undefined where there is none.
-   * @internal
-   */
-  static lostAt(tape: GradientTape, value: Tensor): string | undefined {
-    return tape.#recording.recorder.lostAt(value);
-  }
-
   /** Starts recording. */
   constructor(options: GradientTapeOptions = {}) {
     checkOptions(options);

@@ -7,8 +7,10 @@ import { NdArray } from "../../core/nd_array.ts";
 import { isConcrete } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { cast } from "../array/cast.ts";
+import { gather } from "../array/gather.ts";
 import { concat, stack } from "../array/join.ts";
 import { mirrorPad, pad } from "../array/pad.ts";
+import { tile } from "../array/repeat.ts";
 import { slice } from "../array/slice.ts";
 import { reshape, shape } from "../array/view.ts";
 import { depthwiseConv2d } from "../conv/conv_depthwise.ts";
@@ -28,6 +30,7 @@ import {
   wantDType,
   wantKnown,
 } from "./adjust.ts";
+import { vector } from "./extents.ts";
 
 /**
  * Sums of distances between neighbouring pixels of each image. Throws `TypeError` for bool and unsigned dtypes. Follows TensorFlow `tf.image.total_variation`.
@@ -74,6 +77,13 @@ export function imageGradients(image: TensorLike): { dy: Tensor; dx: Tensor } {
   });
 }
 
+/** Sobel's filters, down and across. */
+const SOBEL = new NdArray(
+  "float32",
+  [3, 3, 1, 2],
+  Float32Array.of(-1, -1, -2, 0, -1, 1, 0, -2, 0, 0, 0, 2, 1, -1, 2, 0, 1, 1),
+);
+
 /**
  * Sobel's edges of images `[batch, height, width, channels]`, down and across: `[batch, height, width, channels, 2]`. Follows TensorFlow
  * `tf.image.sobel_edges`.
@@ -87,26 +97,18 @@ export function imageGradients(image: TensorLike): { dy: Tensor; dx: Tensor } {
  */
 export function sobelEdges(image: TensorLike): Tensor {
   return compose(() => {
-    const x = toImages(image, "sobelEdges", 4), depth = x.staticShape?.[3] ?? null;
-    if (depth === null) throw wantKnown("sobelEdges", x, "channels");
-    const down = [[-1, -2, -1], [0, 0, 0], [1, 2, 1]];
-    const filter = new NdArray(
-      "float32",
-      [3, 3, depth, 2],
-      Float32Array.from(
-        { length: 18 * depth },
-        (_, i) => {
-          const way = i % 2,
-            place = Math.floor(i / (2 * depth)),
-            row = Math.floor(place / 3),
-            column = place % 3;
-          return way === 0 ? down[row][column] : down[column][row];
-        },
-      ),
-    );
+    const x = toImages(image, "sobelEdges", 4), known = x.staticShape?.[3];
+    const depth = known ?? gather(shape(x), 3) as Tensor;
     const padded = mirrorPad(x, [[0, 0], [1, 1], [1, 1], [0, 0]], "reflect");
-    const y = depthwiseConv2d(padded, cast(filter, x.dtype), 1, "valid");
-    return reshape(y, followedBy(x.staticShape!.slice(0, 3), x, [depth, 2]));
+    const filter = tile(cast(SOBEL, x.dtype), vector([1, 1, depth, 1]));
+    const y = depthwiseConv2d(padded, filter, 1, "valid"), dims = shape(x);
+    const outer = x.staticShape?.slice(0, 3) ?? null;
+    return reshape(
+      y,
+      typeof depth === "number" && isConcrete(outer)
+        ? [...outer, depth, 2]
+        : concat([slice(dims, [0], [3]), vector([depth, 2])], 0),
+    );
   });
 }
 

@@ -4,47 +4,31 @@ import { compose } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { isConcrete, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import { concat } from "../array/join.ts";
+import { concat, stack } from "../array/join.ts";
 import { reverse, transpose } from "../array/move.ts";
 import { cast } from "../array/cast.ts";
-import { pad } from "../array/pad.ts";
 import { slice } from "../array/slice.ts";
 import { identity, shape } from "../array/view.ts";
-import { asTensor, shapeOfInput, toInput } from "../input.ts";
-import { add, mul, sub } from "../pointwise/arithmetic.ts";
-import { less } from "../pointwise/compare.ts";
+import { asTensor, toInput } from "../input.ts";
+import { add, div, mul, sub } from "../pointwise/arithmetic.ts";
+import { less as isLess } from "../pointwise/compare.ts";
 import { floor } from "../pointwise/rounding.ts";
-import { where } from "../pointwise/select.ts";
+import { maximum, where } from "../pointwise/select.ts";
 import { randomUniform } from "../random/random.ts";
 import type { Seed } from "../random/state.ts";
-import { toImages, toRankedImages } from "./adjust.ts";
+import { toImages } from "./adjust.ts";
+import {
+  asBatch,
+  cropped,
+  type Extent,
+  half,
+  least,
+  less,
+  padded,
+  sized,
+  type SizedImages,
+} from "./extents.ts";
 import { resize, type ResizeOptions } from "./resize.ts";
-
-/** Converts images of rank 3 or 4 whose height and width are known. */
-function sized(
-  image: TensorLike,
-  fn: string,
-): { x: Tensor; height: number; width: number; at: number } {
-  const x = toImages(image, fn), known = shapeOfInput(x);
-  const at = (known?.length ?? 0) - 3, [height, width] = known?.slice(at) ?? [];
-  if (known === null || known.length > 4 || height == null || width == null) {
-    throw new ValueError(
-      `Error in ${fn}: wanted images of rank 3 or 4 with known height and width, received shape ${
-        shapeText(known)
-      }`,
-    );
-  }
-  return { x, height, width, at };
-}
-
-/** Crops height and width. */
-function cropped(
-  { x, at }: { readonly x: Tensor; readonly at: number },
-  [top, left, height, width]: readonly [number, number, number, number],
-): Tensor {
-  const lead = new Array<number>(at).fill(0), all = new Array<number>(at).fill(-1);
-  return slice(x, [...lead, top, left, 0], [...all, height, width, -1]);
-}
 
 /**
  * Turns images `[batch, height, width, channels]` or `[height, width, channels]` counter-clockwise by `k` quarters. Follows TensorFlow
@@ -59,15 +43,15 @@ function cropped(
 export function rot90(image: TensorLike, k = 1): Tensor {
   wantNumber(k, "k", "rot90");
   return compose(() => {
-    const x = toRankedImages(image, "rot90"), h = x.rank - 3, w = h + 1, turns = ((k % 4) + 4) % 4;
-    if (turns === 2) return reverse(x, [h, w]);
+    const x = toImages(image, "rot90"), turns = ((k % 4) + 4) % 4;
+    if (turns === 2) return reverse(x, [-3, -2]);
     if (turns === 0) return identity(x);
-    const turned = transposed(x);
-    return turns === 1 ? reverse(turned, h) : reverse(turned, w);
+    return reverse(transposed(x), turns === 1 ? -3 : -2);
   });
 }
 
 function transposed(x: Tensor): Tensor {
+  if (x.staticShape === null) return asBatch(x, transposed);
   const axes = Array.from({ length: x.rank }, (_, i) => i), h = x.rank - 3;
   [axes[h], axes[h + 1]] = [axes[h + 1], axes[h]];
   return transpose(x, axes);
@@ -83,7 +67,7 @@ function transposed(x: Tensor): Tensor {
  * ```
  */
 export function transposeImage(image: TensorLike): Tensor {
-  return compose(() => transposed(toRankedImages(image, "transpose")));
+  return compose(() => transposed(toImages(image, "transpose")));
 }
 
 /**
@@ -102,10 +86,19 @@ export function centralCrop(image: TensorLike, fraction: number): Tensor {
   }
   return compose(() => {
     const images = sized(image, "centralCrop"), { height, width } = images;
-    const start = (n: number): number => Math.trunc((n - n * fraction) / 2);
+    const start = (n: Extent): Extent => {
+      if (typeof n === "number") return Math.trunc((n - n * fraction) / 2);
+      const all = cast(n, "float64");
+      return cast(div(sub(all, mul(all, fraction)), 2), "int32");
+    };
     const [top, left] = [start(height), start(width)];
-    return cropped(images, [top, left, height - 2 * top, width - 2 * left]);
+    return cropped(images, [top, left, rest(height, top), rest(width, left)]);
   });
+}
+
+/** The extent between two ends. */
+function rest(extent: Extent, end: Extent): Extent {
+  return less(less(extent, end), end);
 }
 
 /** A place in images and an extent: top, left, height and width. */
@@ -124,12 +117,12 @@ export type ImageBox = readonly [top: number, left: number, height: number, widt
 export function cropToBoundingBox(image: TensorLike, ...box: ImageBox): Tensor {
   return compose(() => {
     const images = sized(image, "cropToBoundingBox"), [top, left, height, width] = box;
+    const isWithin = (end: number, extent: Extent): boolean =>
+      typeof extent !== "number" || end <= extent;
     const fits = top >= 0 && left >= 0 && height > 0 && width > 0 &&
-      top + height <= images.height && left + width <= images.width;
+      isWithin(top + height, images.height) && isWithin(left + width, images.width);
     if (fits) return cropped(images, box);
-    throw new ValueError(
-      `Error in cropToBoundingBox: received [${box}], images are ${images.height} by ${images.width}`,
-    );
+    throw outside("cropToBoundingBox", box, images);
   });
 }
 
@@ -145,14 +138,12 @@ export function cropToBoundingBox(image: TensorLike, ...box: ImageBox): Tensor {
 export function padToBoundingBox(image: TensorLike, ...box: ImageBox): Tensor {
   return compose(() => {
     const images = sized(image, "padToBoundingBox"), [top, left, height, width] = box;
-    const bottom = height - top - images.height, right = width - left - images.width;
-    if (!(top >= 0 && left >= 0 && bottom >= 0 && right >= 0)) {
-      throw new ValueError(
-        `Error in padToBoundingBox: received [${box}], images are ${images.height} by ${images.width}`,
-      );
-    }
-    const lead = Array.from({ length: images.at }, (): [number, number] => [0, 0]);
-    return pad(images.x, [...lead, [top, bottom], [left, right], [0, 0]]);
+    const isRoom = (room: number, extent: Extent): boolean =>
+      typeof extent !== "number" || room >= extent;
+    const fits = top >= 0 && left >= 0 && isRoom(height - top, images.height) &&
+      isRoom(width - left, images.width);
+    if (fits) return padded(images, box);
+    throw outside("padToBoundingBox", box, images);
   });
 }
 
@@ -170,10 +161,10 @@ export function resizeWithCropOrPad(image: TensorLike, height: number, width: nu
   wantNumber(width, "width", "resizeWithCropOrPad");
   return compose(() => {
     const images = sized(image, "resizeWithCropOrPad");
-    const [h, w] = [Math.min(height, images.height), Math.min(width, images.width)];
-    const half = (more: number): number => Math.floor(Math.max(more, 0) / 2);
-    const part = cropped(images, [half(images.height - height), half(images.width - width), h, w]);
-    return padToBoundingBox(part, half(height - h), half(width - w), height, width);
+    const h = least(height, images.height), w = least(width, images.width);
+    const top = half(less(images.height, height)), left = half(less(images.width, width));
+    const part = { x: cropped(images, [top, left, h, w]), height: h, width: w, at: images.at };
+    return padded(part, [half(less(height, h)), half(less(width, w)), height, width]);
   });
 }
 
@@ -194,25 +185,56 @@ export function resizeWithPad(
 ): Tensor {
   return compose(() => {
     const images = sized(image, "resizeWithPad");
-    const ratio = Math.max(images.width / width, images.height / height);
-    const [h, w] = [images.height, images.width].map((n) => Math.floor(n / ratio));
-    const top = Math.max(0, Math.floor((height - images.height / ratio) / 2));
-    const left = Math.max(0, Math.floor((width - images.width / ratio) / 2));
-    return padToBoundingBox(resize(images.x, [h, w], options), top, left, height, width);
+    const sizes = fitted([images.height, images.width], [height, width]);
+    const [h, w] = sizes.map(({ extent }) => extent),
+      [top, left] = sizes.map(({ before }) => before);
+    const size = typeof h === "number" && typeof w === "number" ? [h, w] : stack([h, w]);
+    const x = resize(images.x, size, options);
+    return padded({ x, height: h, width: w, at: images.at }, [top, left, height, width]);
   });
+}
+
+/** The extents of images that are resized into others without distortion, and the room before them. */
+function fitted(
+  extents: readonly Extent[],
+  wanted: readonly number[],
+): { readonly extent: Extent; readonly before: Extent }[] {
+  if (extents.every((n) => typeof n === "number")) {
+    const ratio = Math.max(...extents.map((n, i) => n / wanted[i]));
+    return extents.map((n, i) => ({
+      extent: Math.floor(n / ratio),
+      before: Math.max(0, Math.floor((wanted[i] - n / ratio) / 2)),
+    }));
+  }
+  const all = extents.map((n) => cast(n, "float64"));
+  const [a, b] = all.map((n, i) => div(n, wanted[i])), ratio = maximum(a, b);
+  return all.map((n, i) => {
+    const resized = div(n, ratio), before = floor(div(sub(wanted[i], resized), 2));
+    return { extent: cast(floor(resized), "int32"), before: maximum(cast(before, "int32"), 0) };
+  });
+}
+
+function outside(fn: string, box: ImageBox, { height, width }: SizedImages): ValueError {
+  const [h, w] = [height, width].map((n) => typeof n === "number" ? n : "?");
+  return new ValueError(`Error in ${fn}: received [${box}], images are ${h} by ${w}`);
 }
 
 function randomFlip(image: TensorLike, fn: string, axis: number, seed?: Seed | null): Tensor {
   return compose(() => {
-    const x = toRankedImages(image, fn), at = x.rank - 3 + axis;
+    const x = toImages(image, fn);
+    if (x.staticShape === null) return asBatch(x, (all) => flippedAtRandom(all, axis, seed));
     if (x.rank > 4) throw new ValueError(`Error in ${fn}: wanted images of rank 3 or 4`);
-    const count = x.rank === 4 ? x.staticShape![0] : 1;
-    const places = count === null
-      ? concat([slice(shape(x), [0], [1]), [1, 1, 1]])
-      : [count, 1, 1, 1].slice(4 - x.rank);
-    const draws = randomUniform(places, 0, 1, "float32", seed);
-    return where(less(draws, 0.5), reverse(x, at), x);
+    return flippedAtRandom(x, axis, seed);
   });
+}
+
+function flippedAtRandom(x: Tensor, axis: number, seed?: Seed | null): Tensor {
+  const count = x.rank === 4 ? x.staticShape![0] : 1;
+  const places = count === null
+    ? concat([slice(shape(x), [0], [1]), [1, 1, 1]])
+    : [count, 1, 1, 1].slice(4 - x.rank);
+  const draws = randomUniform(places, 0, 1, "float32", seed);
+  return where(isLess(draws, 0.5), reverse(x, axis), x);
 }
 
 /**
@@ -226,7 +248,7 @@ function randomFlip(image: TensorLike, fn: string, axis: number, seed?: Seed | n
  * ```
  */
 export function randomFlipLeftRight(image: TensorLike, seed?: Seed | null): Tensor {
-  return randomFlip(image, "randomFlipLeftRight", 1, seed);
+  return randomFlip(image, "randomFlipLeftRight", -2, seed);
 }
 /**
  * Mirrors each image upside down with a chance of one half. Follows TensorFlow `tf.image.random_flip_up_down`.
@@ -239,7 +261,7 @@ export function randomFlipLeftRight(image: TensorLike, seed?: Seed | null): Tens
  * ```
  */
 export function randomFlipUpDown(image: TensorLike, seed?: Seed | null): Tensor {
-  return randomFlip(image, "randomFlipUpDown", 0, seed);
+  return randomFlip(image, "randomFlipUpDown", -3, seed);
 }
 
 /**

@@ -12,6 +12,7 @@ import { reverse } from "../array/move.ts";
 import { shapeFromHost } from "../array/fill_ops.ts";
 import { imageSize } from "../array/slice.ts";
 import { floatScalar, intVector, shapeOfInput, toInput } from "../input.ts";
+import { toImages } from "./adjust.ts";
 
 const WARP_ATTRS = ["interpolation: string", 'fill_mode: string = "CONSTANT"'];
 
@@ -182,7 +183,7 @@ export function rotateWithOffset(
 }
 
 /**
- * Mirrors images `[batch, height, width, depth]` left to right. Throws `ValueError` for another rank.
+ * Mirrors images `[batch, height, width, depth]` or `[height, width, depth]` left to right. Throws `ValueError` for a lower rank.
  * Follows TensorFlow `tf.image.flip_left_right`, op `ReverseV2`.
  *
  * @example
@@ -193,11 +194,11 @@ export function rotateWithOffset(
  * ```
  */
 export function flipLeftRight(image: TensorLike): Tensor {
-  return reverse(imagesInput(image, "flipLeftRight"), 2);
+  return reverse(toImages(image, "flipLeftRight"), -2);
 }
 
 /**
- * Mirrors images `[batch, height, width, depth]` upside down. Throws `ValueError` for another rank.
+ * Mirrors images `[batch, height, width, depth]` or `[height, width, depth]` upside down. Throws `ValueError` for a lower rank.
  * Follows TensorFlow `tf.image.flip_up_down`, op `ReverseV2`.
  *
  * @example
@@ -208,5 +209,5 @@ export function flipLeftRight(image: TensorLike): Tensor {
  * ```
  */
 export function flipUpDown(image: TensorLike): Tensor {
-  return reverse(imagesInput(image, "flipUpDown"), 1);
+  return reverse(toImages(image, "flipUpDown"), -3);
 }
