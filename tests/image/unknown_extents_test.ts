@@ -25,6 +25,7 @@ const OF_ANY_RANK: Readonly<Record<string, Fn>> = {
   "upside down": (x) => image.flipUpDown(x),
   "left to right by chance": (x) => image.randomFlipLeftRight(x, 7),
   "upside down by chance": (x) => image.randomFlipUpDown(x, 7),
+  "likeness": (x) => image.ssim(x, tf.square(x), 1, { filterSize: 3 }),
 };
 const SOBEL: Readonly<Record<string, Fn>> = { "edges": (x) => image.sobelEdges(x) };
 

@@ -12,7 +12,7 @@ import { concat, stack } from "../array/join.ts";
 import { mirrorPad, pad } from "../array/pad.ts";
 import { tile } from "../array/repeat.ts";
 import { slice } from "../array/slice.ts";
-import { reshape, shape } from "../array/view.ts";
+import { rank, reshape, shape } from "../array/view.ts";
 import { depthwiseConv2d } from "../conv/conv_depthwise.ts";
 import { avgPool } from "../conv/pool_functions.ts";
 import { add, div, mul, sub } from "../pointwise/arithmetic.ts";
@@ -30,7 +30,7 @@ import {
   wantDType,
   wantKnown,
 } from "./adjust.ts";
-import { vector } from "./extents.ts";
+import { type Extent, vector } from "./extents.ts";
 
 /**
  * Sums of distances between neighbouring pixels of each image. Throws `TypeError` for bool and unsigned dtypes. Follows TensorFlow `tf.image.total_variation`.
@@ -119,11 +119,22 @@ function followedBy(known: readonly (number | null)[], x: Tensor, rest: number[]
     : concat([slice(shape(x), [0], [known.length]), rest]);
 }
 
+/** Height, width and channels of images, and the extents before. */
+function innerOf(x: Tensor): { inner: Extent[]; outer: number[] | Tensor } {
+  const known = x.staticShape, dims = shape(x);
+  const ahead = known === null ? reshape(sub(rank(x), 3), [1]) : [known.length - 3];
+  const last = slice(dims, ahead, [3]), outer = known?.slice(0, -3);
+  return {
+    inner: [0, 1, 2].map((i) => known?.at(i - 3) ?? gather(last, i) as Tensor),
+    outer: outer !== undefined && isConcrete(outer) ? [...outer] : slice(dims, [0], ahead),
+  };
+}
+
 /** Height, width and channels of images, and the extents before. Throws `ValueError` where one of the three is unknown. */
 function extentsOf(x: Tensor): { inner: number[]; outer: readonly (number | null)[] } {
   const inner = x.staticShape?.slice(-3) ?? null;
   if (inner === null || !isConcrete(inner)) {
-    throw wantKnown("ssim", x, "height, width and channels");
+    throw wantKnown("ssimMultiscale", x, "height, width and channels");
   }
   return { inner: [...inner], outer: x.staticShape!.slice(0, -3) };
 }
@@ -179,16 +190,12 @@ const OPTION_NAMES = {
 const checkSsim = optionCheck<SsimOptions>("ssim", OPTION_NAMES);
 const checkMultiscale = optionCheck<SsimOptions>("ssimMultiscale", OPTION_NAMES);
 
-/** A window of Gauss's as a filter of each channel. */
-function gaussian(size: number, sigma: number, depth: number): NdArray {
+/** A window of Gauss's as a filter of one channel. */
+function gaussian(size: number, sigma: number): NdArray {
   const ends = Array.from({ length: size }, (_, i) => -0.5 * ((i - (size - 1) / 2) / sigma) ** 2);
   const all = ends.flatMap((a) => ends.map((b) => Math.exp(a + b)));
   const total = all.reduce((a, b) => a + b);
-  const data = Float32Array.from(
-    { length: size * size * depth },
-    (_, i) => all[Math.floor(i / depth)] / total,
-  );
-  return new NdArray("float32", [size, size, depth, 1], data);
+  return new NdArray("float32", [size, size, 1, 1], Float32Array.from(all, (v) => v / total));
 }
 
 /** Means over places of luminance times contrast, and of contrast, for each image and channel. */
@@ -197,14 +204,15 @@ function similarity(
   options: SsimOptions,
 ): { whole: Tensor; contrast: Tensor } {
   const { filterSize = 11, filterSigma = 1.5, k1 = 0.01, k2 = 0.03 } = options;
-  const { inner: [height, width, depth], outer } = extentsOf(x);
-  if (height < filterSize || width < filterSize) {
+  const { inner, outer } = innerOf(x), [height, width, depth] = inner;
+  if ([height, width].some((n) => typeof n === "number" && n < filterSize)) {
+    const [h, w] = [height, width].map((n) => typeof n === "number" ? n : "?");
     throw new ValueError(
-      `Error in ssim: images of ${height} by ${width} are smaller than the window of ${filterSize}`,
+      `Error in ssim: images of ${h} by ${w} are smaller than the window of ${filterSize}`,
     );
   }
-  const filter = cast(gaussian(filterSize, filterSigma, depth), x.dtype);
-  const flat = (t: Tensor): Tensor => reshape(t, [-1, height, width, depth]);
+  const filter = tile(cast(gaussian(filterSize, filterSigma), x.dtype), vector([1, 1, depth, 1]));
+  const rows = vector([-1, ...inner]), flat = (t: Tensor): Tensor => reshape(t, rows);
   const smooth = (t: Tensor): Tensor => depthwiseConv2d(flat(t), filter, 1, "valid");
   const c1 = (k1 * most) ** 2, c2 = (k2 * most) ** 2;
   const [mx, my] = [smooth(x), smooth(y)], products = mul(mul(mx, my), 2);
@@ -212,7 +220,10 @@ function similarity(
   const luminance = div(add(products, c1), add(squares, c1));
   const shared = mul(smooth(mul(x, y)), 2), own = smooth(add(square(x), square(y)));
   const contrast = div(add(sub(shared, products), c2), add(sub(own, squares), c2));
-  const over = (t: Tensor): Tensor => reshape(mean(t, [1, 2]), followedBy(outer, x, [depth]));
+  const all = Array.isArray(outer)
+    ? vector([...outer, depth])
+    : concat([outer, vector([depth])], 0);
+  const over = (t: Tensor): Tensor => reshape(mean(t, [1, 2]), all);
   return { whole: over(mul(luminance, contrast)), contrast: over(contrast) };
 }
 
