@@ -23,8 +23,8 @@ const REFUSALS: readonly Refusal[] = [
     "Cannot apply booleanMaskAsync: the shape of x and the rank of the mask must be known",
   ],
   [
-    () => U.signal.frame(ph([null]), 2, 1),
-    "Cannot frame a signal: its last dimension must be known",
+    () => U.signal.frame(ph(), 2, 1),
+    "Cannot frame a signal: its rank must be known, and 1 or more",
   ],
   [
     () => U.rfft(ph([null])),

@@ -13,7 +13,7 @@ import {
   stridesOf,
 } from "../../core/shape.ts";
 import type { Like, Operand } from "../../core/composite.ts";
-import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import { plainAxis } from "../../kernels/copy/map.ts";
 import { hostInts, knownInts, literalInts, setInts } from "./view.ts";
 import { copyKernels } from "./define_copy.ts";
@@ -264,13 +264,16 @@ export function reverse4d(x: TensorLike, axis?: number | readonly number[]): Ten
  */
 export function roll(
   x: TensorLike,
-  shift: number | readonly number[],
+  shift: number | readonly number[] | Tensor,
   axis: number | readonly number[],
 ): Tensor {
-  const shifts = [shift].flat() as number[], axes = [axis].flat() as number[];
-  if (shifts.length !== axes.length) {
+  const isKnown = !(shift instanceof Tensor), axes = [axis].flat() as number[];
+  const shifts: TensorLike = isKnown ? [shift].flat() as number[] : shift;
+  if (isKnown && (shifts as number[]).length !== axes.length) {
     throw new ValueError(
-      `Cannot roll by ${shifts.length} shifts along ${axes.length} axes: wanted as many of each`,
+      `Cannot roll by ${
+        (shifts as number[]).length
+      } shifts along ${axes.length} axes: wanted as many of each`,
     );
   }
   return apply1(Roll, [

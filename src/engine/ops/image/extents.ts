@@ -3,19 +3,16 @@ import { ValueError } from "../../core/errors.ts";
 import { shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { cast } from "../array/cast.ts";
-import { gather } from "../array/gather.ts";
-import { concat, stack } from "../array/join.ts";
+import { type Extent, extentAt, vector } from "../extents.ts";
+import { concat } from "../array/join.ts";
 import { pad } from "../array/pad.ts";
 import { slice } from "../array/slice.ts";
 import { rank, reshape, shape } from "../array/view.ts";
 import { ensureShape } from "../graph_ops.ts";
-import { asTensor, shapeOfInput, toInput } from "../input.ts";
+import { shapeOfInput } from "../input.ts";
 import { floorDiv, sub } from "../pointwise/arithmetic.ts";
 import { maximum, minimum } from "../pointwise/select.ts";
 import { toImages } from "./adjust.ts";
-
-/** An extent: a number, or an int32 scalar. */
-export type Extent = number | Tensor;
 
 /** Images, and the place of their height among the axes. */
 export interface SizedImages {
@@ -34,8 +31,7 @@ export function sized(image: TensorLike, fn: string): SizedImages {
     );
   }
   const x = known === null ? ensureShape(given, [null, null, null]) : given;
-  const extent = (axis: number): Extent => known?.[axis] ?? gather(shape(x), axis) as Tensor;
-  return { x, height: extent(at), width: extent(at + 1), at };
+  return { x, height: extentAt(x, at), width: extentAt(x, at + 1), at };
 }
 
 /** Computes a number where both are numbers, else a tensor. */
@@ -58,13 +54,6 @@ export function least(a: Extent, b: Extent): Extent {
 /** Half of an extent, rounded down; 0 for one below 0. */
 export function half(a: Extent): Extent {
   return computed([a, 2], (a) => Math.floor(Math.max(a, 0) / 2), (a) => floorDiv(maximum(a, 0), 2));
-}
-
-/** A list of numbers, or the vector of them. */
-export function vector(list: readonly Extent[]): TensorLike {
-  return list.every((n) => typeof n === "number")
-    ? list as number[]
-    : stack(list.map((n) => asTensor(toInput(n, "extent", "image", { dtype: "int32" }))));
 }
 
 /** Top, left, height and width. */

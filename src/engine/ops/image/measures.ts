@@ -7,6 +7,7 @@ import { NdArray } from "../../core/nd_array.ts";
 import { isConcrete } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { cast } from "../array/cast.ts";
+import { type Extent, vector } from "../extents.ts";
 import { gather } from "../array/gather.ts";
 import { concat, stack } from "../array/join.ts";
 import { mirrorPad, pad } from "../array/pad.ts";
@@ -30,7 +31,6 @@ import {
   wantDType,
   wantKnown,
 } from "./adjust.ts";
-import { type Extent, vector } from "./extents.ts";
 
 /**
  * Sums of distances between neighbouring pixels of each image. Throws `TypeError` for bool and unsigned dtypes. Follows TensorFlow `tf.image.total_variation`.

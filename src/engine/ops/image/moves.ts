@@ -4,6 +4,7 @@ import { compose } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { isConcrete, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import type { Extent } from "../extents.ts";
 import { concat, stack } from "../array/join.ts";
 import { reverse, transpose } from "../array/move.ts";
 import { cast } from "../array/cast.ts";
@@ -17,17 +18,7 @@ import { maximum, where } from "../pointwise/select.ts";
 import { randomUniform } from "../random/random.ts";
 import type { Seed } from "../random/state.ts";
 import { toImages } from "./adjust.ts";
-import {
-  asBatch,
-  cropped,
-  type Extent,
-  half,
-  least,
-  less,
-  padded,
-  sized,
-  type SizedImages,
-} from "./extents.ts";
+import { asBatch, cropped, half, least, less, padded, sized, type SizedImages } from "./extents.ts";
 import { resize, type ResizeOptions } from "./resize.ts";
 
 /**

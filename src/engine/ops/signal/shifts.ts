@@ -3,38 +3,44 @@ import { compose } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { describe } from "../../core/text.ts";
+import { type Extent, vector } from "../extents.ts";
+import { gather } from "../array/gather.ts";
 import { roll } from "../array/move.ts";
+import { shape as shapeTensor } from "../array/view.ts";
 import { asTensor, shapeOfInput, toInput } from "../input.ts";
+import { floorDiv, neg } from "../pointwise/arithmetic.ts";
 
 function shifted(
   x: TensorLike,
   axes: number | readonly number[] | undefined,
   fn: string,
-  by: (extent: number) => number,
+  sign: 1 | -1,
 ): Tensor {
   return compose(() => {
     const input = asTensor(toInput(x, "x", fn)), shape = shapeOfInput(input);
     if (shape === null) throw new ValueError(`Cannot shift in ${fn}: the rank of x must be known`);
     const all = axes === undefined ? shape.map((_, i) => i) : [axes].flat() as number[];
-    const shifts = all.map((axis) => {
-      const extent = Number.isInteger(axis) ? shape.at(axis) : undefined;
-      if (extent === undefined) {
-        throw new ValueError(
-          `Cannot shift in ${fn}: axes must lie in a rank of ${shape.length}, received ${
-            describe(axis)
-          }`,
-        );
-      }
-      if (extent !== null) return by(extent);
-      throw new ValueError(`Cannot shift in ${fn}: dimension ${axis} of x must be known`);
-    });
-    return all.length === 0 ? input : roll(input, shifts, all);
+    const dims = shapeTensor(input),
+      shifts = all.map((axis): Extent => {
+        const extent = Number.isInteger(axis) ? shape.at(axis) : undefined;
+        if (extent === undefined) {
+          throw new ValueError(
+            `Cannot shift in ${fn}: axes must lie in a rank of ${shape.length}, received ${
+              describe(axis)
+            }`,
+          );
+        }
+        if (extent !== null) return sign * Math.floor(extent / 2);
+        const half = floorDiv(gather(dims, axis < 0 ? axis + shape.length : axis) as Tensor, 2);
+        return sign < 0 ? neg(half) : half;
+      });
+    return all.length === 0 ? input : roll(input, vector(shifts) as number[] | Tensor, all);
   });
 }
 
 /**
  * Moves the zero frequency of a spectrum to the middle, along all axes or those given. TensorFlow `tf.signal.fftshift`. Throws `ValueError` for
- * axes beyond the rank and dimensions that are unknown.
+ * axes beyond the rank, which must be known.
  *
  * @example
  * ```ts
@@ -43,7 +49,7 @@ function shifted(
  * ```
  */
 export function fftshift(x: TensorLike, axes?: number | readonly number[]): Tensor {
-  return shifted(x, axes, "fftshift", (n) => Math.floor(n / 2));
+  return shifted(x, axes, "fftshift", 1);
 }
 
 /**
@@ -56,5 +62,5 @@ export function fftshift(x: TensorLike, axes?: number | readonly number[]): Tens
  * ```
  */
 export function ifftshift(x: TensorLike, axes?: number | readonly number[]): Tensor {
-  return shifted(x, axes, "ifftshift", (n) => -Math.floor(n / 2));
+  return shifted(x, axes, "ifftshift", -1);
 }

@@ -2,19 +2,24 @@
 import { wantBoolean, wantFunction, wantNumber } from "../../core/arguments.ts";
 import { compose } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
+import { isConcrete, shapeText, sizeOf } from "../../core/shape.ts";
 import { describe } from "../../core/text.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { gather } from "../array/gather.ts";
+import { concat, stack } from "../array/join.ts";
 import { transpose } from "../array/move.ts";
 import { pad } from "../array/pad.ts";
+import { range } from "../array/ranges.ts";
 import { tile } from "../array/repeat.ts";
 import { unsortedSegmentSum } from "../array/segment.ts";
 import { slice } from "../array/slice.ts";
-import { reshape } from "../array/view.ts";
+import { reshape, shape } from "../array/view.ts";
 import { asTensor, shapeOfInput, toInput } from "../input.ts";
-import { divNoNan, mul } from "../pointwise/arithmetic.ts";
+import { add, divNoNan, floorDiv, mul, sub } from "../pointwise/arithmetic.ts";
 import { square } from "../pointwise/power.ts";
+import { maximum } from "../pointwise/select.ts";
+import { prod } from "../reduce/prod.ts";
 import { sum } from "../reduce/reduce.ts";
 import { irfft, rfft } from "./spectral.ts";
 import { hannWindow, type WindowFn, windowOf } from "./windows.ts";
@@ -24,7 +29,7 @@ export { hammingWindow, hannWindow } from "./windows.ts";
 /**
  * Splits the last axis into frames of `frameLength`, one each `frameStep`; with `padEnd` the last ones are padded with
  * `padValue`. Shape `[..., frames, frameLength]`. TensorFlow `tf.signal.frame`. Throws `ValueError` for lengths below 1
- * and a last dimension that is unknown.
+ * and an unknown rank.
  *
  * @example
  * ```ts
@@ -46,26 +51,27 @@ export function frame(
     wantNumber(padValue, "padValue", "frame");
     const input = asTensor(toInput(signal, "signal", "frame"));
     const known = shapeOfInput(input), length = known?.at(-1);
-    if (typeof length !== "number") {
-      throw new ValueError("Cannot frame a signal: its last dimension must be known");
+    if (known === null || length === undefined) {
+      throw new ValueError("Cannot frame a signal: its rank must be known, and 1 or more");
     }
     // Where no frame fits, the step does not matter.
-    const none = !padEnd && frameLength > length;
+    const none = length !== null && !padEnd && frameLength > length;
     if (!(frameLength >= 1 && (frameStep >= 1 || none))) {
       throw new ValueError(
         `Cannot frame a signal: received frameLength ${frameLength} and frameStep ${frameStep}, wanted at least 1`,
       );
     }
+    if (length === null) return openFrames(input, [frameLength, frameStep], padEnd, padValue);
     const frames = none
       ? 0
       : padEnd
       ? Math.ceil(length / frameStep)
       : Math.floor((length - frameLength) / frameStep) + 1;
     const missing = frames === 0 ? 0 : (frames - 1) * frameStep + frameLength - length;
-    const rank = known!.length;
+    const rank = known.length;
     const padded = missing <= 0 ? input : pad(
       input,
-      known!.map((_, i): [number, number] => [0, i === rank - 1 ? missing : 0]),
+      known.map((_, i): [number, number] => [0, i === rank - 1 ? missing : 0]),
       padValue,
     );
     const at = new Int32Array(frames * frameLength);
@@ -74,6 +80,31 @@ export function frame(
     }
     return gather(padded, new NdArray("int32", [frames, frameLength], at), rank - 1);
   });
+}
+
+/** Frames of a signal whose length is known when it runs. */
+function openFrames(
+  x: Tensor,
+  [length, step]: readonly [number, number],
+  padEnd: boolean,
+  padValue: number,
+): Tensor {
+  const { rank } = x, size = gather(shape(x), rank - 1) as Tensor;
+  const frames = padEnd
+    ? floorDiv(add(size, step - 1), step)
+    : maximum(add(floorDiv(sub(size, length), step), 1), 0);
+  const missing = maximum(sub(add(mul(sub(frames, 1), step), length), size), 0);
+  const ends = reshape(
+    concat([new Array<number>(2 * rank - 1).fill(0), reshape(missing, [1])], 0),
+    [rank, 2],
+  );
+  return gather(pad(x, ends, padValue), placesOf(frames, length, step), rank - 1);
+}
+
+/** The places of the elements of frames: `[frames, length]`. */
+function placesOf(frames: Tensor, length: number, step: number): Tensor {
+  const starts = mul(range(0, frames, 1, "int32"), step);
+  return add(reshape(starts, [-1, 1]), range(0, length, 1, "int32"));
 }
 
 /**
@@ -110,7 +141,7 @@ function weighed(frames: Tensor, windowFn: WindowFn | null, frameLength: number)
 
 /**
  * Adds up frames `[..., frames, frameLength]` that begin `frameStep` apart. TensorFlow `tf.signal.overlap_and_add`. Throws `ValueError`
- * where the last two dimensions are unknown or the step is below 1.
+ * where the length of the frames is unknown or the step is below 1.
  *
  * @example
  * ```ts
@@ -123,21 +154,42 @@ export function overlapAndAdd(signal: TensorLike, frameStep: number): Tensor {
     wantNumber(frameStep, "frameStep", "overlapAndAdd");
     const x = asTensor(toInput(signal, "signal", "overlapAndAdd")), known = shapeOfInput(x);
     const [frames, length] = known?.slice(-2) ?? [];
-    if (frames == null || length == null || !(frameStep >= 1)) {
+    if (frames === undefined || length == null || !(frameStep >= 1)) {
       throw new ValueError(
-        `Cannot add frames up: wanted known last dimensions and a step of 1 or more, received a step of ${frameStep}`,
+        `Cannot add frames up: wanted frames of known length and a step of 1 or more, received shape ${
+          shapeText(known)
+        } and a step of ${frameStep}`,
       );
     }
+    if (frames === null) return openSums(x, length, frameStep);
     const places = Int32Array.from(
       { length: frames * length },
       (_, i) => Math.floor(i / length) * frameStep + i % length,
     );
-    const outer = known!.slice(0, -2).map((d) => d ?? -1);
-    const rows = transpose(reshape(x, [-1, frames * length]));
+    const outer = known!.slice(0, -2);
+    // Without frames -1 could be any number of rows.
+    const all = isConcrete(outer) ? sizeOf(outer) : frames === 0 ? null : -1;
+    if (all === null) return openSums(x, length, frameStep);
+    const rows = transpose(reshape(x, [all, frames * length]));
     const at = new NdArray("int32", [places.length], places);
-    const sums = unsortedSegmentSum(rows, at, Math.max(0, (frames - 1) * frameStep + length));
-    return reshape(transpose(sums), [...outer, (frames - 1) * frameStep + length]);
+    const count = Math.max(0, (frames - 1) * frameStep + length);
+    const sums = transpose(unsortedSegmentSum(rows, at, count));
+    const dims = outer.filter((d) => d === null).length > 1
+      ? concat([slice(shape(x), [0], [outer.length]), [count]], 0)
+      : [...outer.map((d) => d ?? -1), count];
+    return reshape(sums, dims);
   });
+}
+
+/** The sum of frames whose number is known when they are added up. */
+function openSums(x: Tensor, length: number, step: number): Tensor {
+  const { rank } = x, dims = shape(x), frames = gather(dims, rank - 2) as Tensor;
+  const count = maximum(add(mul(sub(frames, 1), step), length), 0);
+  const outer = slice(dims, [0], [rank - 2]), size = stack([prod(outer), mul(frames, length)]);
+  const rows = transpose(reshape(x, size));
+  const places = reshape(placesOf(frames, length, step), [-1]);
+  const sums = transpose(unsortedSegmentSum(rows, places, count));
+  return reshape(sums, concat([outer, reshape(count, [1])], 0));
 }
 
 /**
