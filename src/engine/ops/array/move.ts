@@ -267,13 +267,11 @@ export function roll(
   shift: number | readonly number[] | Tensor,
   axis: number | readonly number[],
 ): Tensor {
-  const isKnown = !(shift instanceof Tensor), axes = [axis].flat() as number[];
-  const shifts: TensorLike = isKnown ? [shift].flat() as number[] : shift;
-  if (isKnown && (shifts as number[]).length !== axes.length) {
+  const axes = [axis].flat() as number[];
+  const shifts = shift instanceof Tensor ? shift : [shift].flat() as number[];
+  if (!(shifts instanceof Tensor) && shifts.length !== axes.length) {
     throw new ValueError(
-      `Cannot roll by ${
-        (shifts as number[]).length
-      } shifts along ${axes.length} axes: wanted as many of each`,
+      `Cannot roll by ${shifts.length} shifts along ${axes.length} axes: wanted as many of each`,
     );
   }
   return apply1(Roll, [

@@ -80,8 +80,16 @@ export function padded(images: SizedImages, box: Box): Tensor {
   const { x, at } = images, [top, left, height, width] = box;
   const bottom = less(less(height, top), images.height);
   const right = less(less(width, left), images.width);
-  const ends = [...new Array<number>(2 * at).fill(0), top, bottom, left, right, 0, 0];
-  const pairs = reshape(cast(vector(ends), "int32"), [at + 3, 2]);
+  const ends: [Extent, Extent][] = [
+    ...Array.from({ length: at }, (): [Extent, Extent] => [0, 0]),
+    [top, bottom],
+    [left, right],
+    [0, 0],
+  ];
+  const isKnown = ends.flat().every((n) => typeof n === "number");
+  const pairs = isKnown
+    ? ends as [number, number][]
+    : reshape(cast(vector(ends.flat()), "int32"), [at + 3, 2]);
   return ofSize(pad(x, pairs), images, box);
 }
 

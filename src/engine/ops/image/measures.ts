@@ -7,7 +7,7 @@ import { NdArray } from "../../core/nd_array.ts";
 import { isConcrete } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { cast } from "../array/cast.ts";
-import { type Extent, vector } from "../extents.ts";
+import { type Extent, extentAt, vector } from "../extents.ts";
 import { gather } from "../array/gather.ts";
 import { concat, stack } from "../array/join.ts";
 import { mirrorPad, pad } from "../array/pad.ts";
@@ -97,17 +97,16 @@ const SOBEL = new NdArray(
  */
 export function sobelEdges(image: TensorLike): Tensor {
   return compose(() => {
-    const x = toImages(image, "sobelEdges", 4), known = x.staticShape?.[3];
-    const depth = known ?? gather(shape(x), 3) as Tensor;
+    const x = toImages(image, "sobelEdges", 4), depth = extentAt(x, 3);
     const padded = mirrorPad(x, [[0, 0], [1, 1], [1, 1], [0, 0]], "reflect");
     const filter = tile(cast(SOBEL, x.dtype), vector([1, 1, depth, 1]));
-    const y = depthwiseConv2d(padded, filter, 1, "valid"), dims = shape(x);
+    const y = depthwiseConv2d(padded, filter, 1, "valid");
     const outer = x.staticShape?.slice(0, 3) ?? null;
     return reshape(
       y,
       typeof depth === "number" && isConcrete(outer)
         ? [...outer, depth, 2]
-        : concat([slice(dims, [0], [3]), vector([depth, 2])], 0),
+        : concat([slice(shape(x), [0], [3]), vector([depth, 2])], 0),
     );
   });
 }
@@ -121,12 +120,18 @@ function followedBy(known: readonly (number | null)[], x: Tensor, rest: number[]
 
 /** Height, width and channels of images, and the extents before. */
 function innerOf(x: Tensor): { inner: Extent[]; outer: number[] | Tensor } {
-  const known = x.staticShape, dims = shape(x);
-  const ahead = known === null ? reshape(sub(rank(x), 3), [1]) : [known.length - 3];
-  const last = slice(dims, ahead, [3]), outer = known?.slice(0, -3);
+  const known = x.staticShape;
+  if (known !== null) {
+    const n = known.length - 3, outer = known.slice(0, -3);
+    return {
+      inner: [n, n + 1, n + 2].map((axis) => extentAt(x, axis)),
+      outer: isConcrete(outer) ? [...outer] : slice(shape(x), [0], [n]),
+    };
+  }
+  const dims = shape(x), ahead = reshape(sub(rank(x), 3), [1]), last = slice(dims, ahead, [3]);
   return {
-    inner: [0, 1, 2].map((i) => known?.at(i - 3) ?? gather(last, i) as Tensor),
-    outer: outer !== undefined && isConcrete(outer) ? [...outer] : slice(dims, [0], ahead),
+    inner: [0, 1, 2].map((i) => gather(last, i) as Tensor),
+    outer: slice(dims, [0], ahead),
   };
 }
 

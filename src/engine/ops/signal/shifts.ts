@@ -3,10 +3,8 @@ import { compose } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { describe } from "../../core/text.ts";
-import { type Extent, vector } from "../extents.ts";
-import { gather } from "../array/gather.ts";
+import { type Extent, extentAt, vector } from "../extents.ts";
 import { roll } from "../array/move.ts";
-import { shape as shapeTensor } from "../array/view.ts";
 import { asTensor, shapeOfInput, toInput } from "../input.ts";
 import { floorDiv, neg } from "../pointwise/arithmetic.ts";
 
@@ -20,20 +18,19 @@ function shifted(
     const input = asTensor(toInput(x, "x", fn)), shape = shapeOfInput(input);
     if (shape === null) throw new ValueError(`Cannot shift in ${fn}: the rank of x must be known`);
     const all = axes === undefined ? shape.map((_, i) => i) : [axes].flat() as number[];
-    const dims = shapeTensor(input),
-      shifts = all.map((axis): Extent => {
-        const extent = Number.isInteger(axis) ? shape.at(axis) : undefined;
-        if (extent === undefined) {
-          throw new ValueError(
-            `Cannot shift in ${fn}: axes must lie in a rank of ${shape.length}, received ${
-              describe(axis)
-            }`,
-          );
-        }
-        if (extent !== null) return sign * Math.floor(extent / 2);
-        const half = floorDiv(gather(dims, axis < 0 ? axis + shape.length : axis) as Tensor, 2);
-        return sign < 0 ? neg(half) : half;
-      });
+    const shifts = all.map((axis): Extent => {
+      if (!Number.isInteger(axis) || shape.at(axis) === undefined) {
+        throw new ValueError(
+          `Cannot shift in ${fn}: axes must lie in a rank of ${shape.length}, received ${
+            describe(axis)
+          }`,
+        );
+      }
+      const extent = extentAt(input, axis < 0 ? axis + shape.length : axis);
+      if (typeof extent === "number") return sign * Math.floor(extent / 2);
+      const half = floorDiv(extent, 2);
+      return sign < 0 ? neg(half) : half;
+    });
     return all.length === 0 ? input : roll(input, vector(shifts) as number[] | Tensor, all);
   });
 }

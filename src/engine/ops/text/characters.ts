@@ -5,9 +5,7 @@ import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { onesLike, zerosLike } from "../array/creation.ts";
 import { gather } from "../array/gather.ts";
 import { concat } from "../array/join.ts";
-
 import { raggedRange } from "../host/ragged.ts";
-
 import { RaggedTensor } from "../ragged/ragged_tensor.ts";
 import { cumsum } from "../reduce/scan.ts";
 import {
