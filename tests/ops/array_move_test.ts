@@ -81,6 +81,22 @@ testOnDevices("transpose() keeps the bits of NaN", () => {
   ]);
 });
 
+testOnDevices("roll() takes shifts that are known when it runs, as many as axes", () => {
+  tf.tidy(() => {
+    const x = tf.tensor([[1, 2], [3, 4]]);
+    const run = tf.function((x: tf.Tensor, by: tf.Tensor) => tf.roll(x, by, [0, 1]), {
+      inputSignature: [tf.TensorSpec([2, 2]), tf.TensorSpec(null, "int32")],
+    });
+    const shifts = (...list: number[]): tf.Tensor => tf.tensor(list, [list.length], "int32");
+    assertEquals(run(x, shifts(1, 1)).arraySync(), [[4, 3], [2, 1]]);
+    assertEquals(tf.roll(x, shifts(1, 0), [0, 1]).arraySync(), [[3, 4], [1, 2]]);
+    const { InvalidArgumentError } = tf.errors, text = "shift and axis must have the same size";
+    assertThrows(() => run(x, shifts(1, 1, 1)), InvalidArgumentError, text);
+    assertThrows(() => run(x, shifts(1)), InvalidArgumentError, text);
+    assertThrows(() => tf.roll(x, shifts(1, 1), 0), InvalidArgumentError, text);
+  });
+});
+
 testOnDevices("reverse() and roll() move along axes", () => {
   const shape = [2, 3, 4];
   for (const axes of [[0], [1], [2], [0, 2], [0, 1, 2], [-1]]) {

@@ -3,7 +3,7 @@ import { wantBoolean } from "../../core/arguments.ts";
 import type { AxisMap } from "../../core/meaning.ts";
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { DTYPES } from "../../core/dtype.ts";
-import { ValueError } from "../../core/errors.ts";
+import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
 import { defineOp, lookupOp } from "../../core/op.ts";
 import {
   normalizeAxes,
@@ -125,9 +125,14 @@ const Roll = defineOp({
   },
   ...copyKernels(0, ({ inputs, hosts }) => {
     const { shape } = inputs[0];
-    const shifts = hostInts(hosts[1]!);
+    const [, shifts, rolled] = hosts.map((host) => host === undefined ? [] : hostInts(host));
+    if (shifts.length !== rolled.length) {
+      throw new InvalidArgumentError(
+        `shift and axis must have the same size: received ${shifts.length} and ${rolled.length}`,
+      );
+    }
     const total = new Array<number>(shape.length).fill(0);
-    hostInts(hosts[2]!).forEach((axis, i) => total[normalizeAxis(axis, shape.length)] += shifts[i]);
+    rolled.forEach((axis, i) => total[normalizeAxis(axis, shape.length)] += shifts[i]);
     const strides = stridesOf(shape);
     const axes = shape.map((dim, i): AxisMap => {
       const begin = dim === 0 ? 0 : ((-total[i] % dim) + dim) % dim;
@@ -254,7 +259,9 @@ export function reverse4d(x: TensorLike, axis?: number | readonly number[]): Ten
 }
 
 /**
- * Shifts elements along axes; those that leave at one end enter at the other. Follows TensorFlow `tf.roll`, op `Roll`.
+ * Shifts elements along axes; those that leave at one end enter at the other. Shifts may be an int32 vector that is known when it runs.
+ * Follows TensorFlow `tf.roll`, op `Roll`. Throws `ValueError`, or `InvalidArgumentError` when it runs, where there are not as many shifts as
+ * axes.
  *
  * @example
  * ```ts
