@@ -1,7 +1,6 @@
 // Times calls of functions, loops, sessions, tapes and scripts in two states of the library, each in processes of its own that take
 // turns: in one process the states share the compiler, and a call costs several times what it costs alone.
 
-import { parseArgs } from "node:util";
 import { fileURLToPath } from "node:url";
 import { median } from "../starts/start.ts";
 
@@ -117,14 +116,14 @@ export interface CallTime {
 /** Names of the calls. */
 export const CALL_NAMES: readonly string[] = Object.keys(CALLS);
 
-/** Times a call in two states, whose processes take turns. */
+/** Times a call in two states, whose processes take turns, on the CPU. */
 export async function compareCall(
   name: string,
-  { entries, device }: { readonly entries: readonly [string, string]; readonly device: string },
+  entries: readonly [string, string],
 ): Promise<[CallTime, CallTime]> {
   const times: [CallTime[], CallTime[]] = [[], []];
   for (let i = 0; i < PROCESSES; i++) {
-    for (const [k, entry] of entries.entries()) times[k].push(await inProcess(entry, name, device));
+    for (const [k, entry] of entries.entries()) times[k].push(await inProcess(entry, name));
   }
   const [now, other] = times.map((all) => ({
     median: median(all.map((t) => t.median)),
@@ -133,10 +132,10 @@ export async function compareCall(
   return [now, other];
 }
 
-async function inProcess(entry: string, name: string, device: string): Promise<CallTime> {
+async function inProcess(entry: string, name: string): Promise<CallTime> {
   const flags = ["run", "--allow-all", "--no-lock", "--no-check", "--no-config"];
   const { stdout, success } = await new Deno.Command(Deno.execPath(), {
-    args: [...flags, fileURLToPath(import.meta.url), entry, name, device],
+    args: [...flags, fileURLToPath(import.meta.url), entry, name],
     stderr: "inherit",
   }).output();
   if (!success) throw new Error(`Cannot time ${name} of ${entry}: its process failed`);
@@ -160,12 +159,9 @@ async function sample(call: () => unknown, ms: number): Promise<number> {
 }
 
 if (import.meta.main) {
-  const { positionals: [entry, name, device] } = parseArgs({
-    args: Deno.args,
-    allowPositionals: true,
-  });
+  const [entry, name] = Deno.args;
   const tf: Both = await import(entry);
-  await tf.setBackend(device);
+  await tf.setBackend("cpu");
   const call = CALLS[name](tf), times: number[] = [];
   await sample(call, WARM_MS);
   for (let i = 0; i < SAMPLES; i++) times.push(await sample(call, SAMPLE_MS));

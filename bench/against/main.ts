@@ -58,7 +58,7 @@ export async function main(args: readonly string[]): Promise<number> {
   const rows = (values.ops ? OP_ROWS : ROWS).filter((row) =>
     (row.devices?.includes(device as Device) ?? true) && row.weft && !row.heavy && isWanted(row.id)
   );
-  const lines: { ratio: number; line: string }[] = [];
+  const lines: Line[] = [];
   const tell = (id: string, mine: CallTime, its: CallTime): void => {
     const ratio = its.median / mine.median, best = its.best / mine.best;
     const line = `${id.padEnd(40)} ${ratio.toFixed(2)} (best ${best.toFixed(2)})  ${
@@ -69,7 +69,7 @@ export async function main(args: readonly string[]): Promise<number> {
   };
   for (const name of values.ops || device !== "cpu" ? [] : CALL_NAMES) {
     if (!isWanted(`call_${name}`)) continue;
-    tell(`call_${name}`, ...await compareCall(name, { entries, device }));
+    tell(`call_${name}`, ...await compareCall(name, entries));
   }
   // The threads of one state go on looking for work for a moment, which the other's time must not pay for.
   const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, REST_MS));
@@ -77,6 +77,7 @@ export async function main(args: readonly string[]): Promise<number> {
     ...await createWeftPeer(device as Device, from),
     settle,
   });
+  if (rows.length === 0) return report(lines);
   const first = values["other-first"] ? await load(url) : null;
   const now = await load(), other = first ?? await load(url);
   for (const row of rows) {
@@ -105,6 +106,17 @@ export async function main(args: readonly string[]): Promise<number> {
       tell(name, callTime(mine), callTime(its));
     }
   }
+  return report(lines);
+}
+
+/** A row's ratio, and the line that tells it. */
+interface Line {
+  readonly ratio: number;
+  readonly line: string;
+}
+
+/** Prints how many rows are slower, and their lines. */
+function report(lines: readonly Line[]): number {
   const slower = lines.filter(({ ratio }) => ratio < 0.95).sort((a, b) => b.ratio - a.ratio);
   console.log(`\n${lines.length} rows, ${slower.length} below 0.95`);
   for (const { line } of slower) console.log(line);

@@ -1,7 +1,6 @@
 /** Extents that are known, or are read when a graph runs. */
-import type { OpInput } from "../core/apply.ts";
-import { Tensor, type TensorLike } from "../core/tensor.ts";
-import { asTensor, toInput } from "./input.ts";
+import type { Tensor, TensorLike } from "../core/tensor.ts";
+import { asTensor, intScalar } from "./input.ts";
 import { gather } from "./array/gather.ts";
 import { stack } from "./array/join.ts";
 import { shape } from "./array/view.ts";
@@ -17,6 +16,5 @@ export function extentAt(x: Tensor, axis: number): Extent {
 /** A list of numbers, or the vector of extents. */
 export function vector(list: readonly Extent[]): TensorLike {
   if (list.every((n) => typeof n === "number")) return list as number[];
-  const scalar = (n: Extent): OpInput => toInput(n, "extent", "vector", { dtype: "int32" });
-  return stack(list.map((n) => n instanceof Tensor ? n : asTensor(scalar(n))));
+  return stack(list.map((n) => typeof n === "number" ? asTensor(intScalar(n)) : n));
 }

@@ -2,7 +2,6 @@
 import { ValueError } from "../../core/errors.ts";
 import { shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import { cast } from "../array/cast.ts";
 import { type Extent, extentAt, vector } from "../extents.ts";
 import { concat } from "../array/join.ts";
 import { pad } from "../array/pad.ts";
@@ -87,9 +86,7 @@ export function padded(images: SizedImages, box: Box): Tensor {
     [0, 0],
   ];
   const isKnown = ends.flat().every((n) => typeof n === "number");
-  const pairs = isKnown
-    ? ends as [number, number][]
-    : reshape(cast(vector(ends.flat()), "int32"), [at + 3, 2]);
+  const pairs = isKnown ? ends as [number, number][] : reshape(vector(ends.flat()), [at + 3, 2]);
   return ofSize(pad(x, pairs), images, box);
 }
 

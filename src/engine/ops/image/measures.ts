@@ -100,22 +100,15 @@ export function sobelEdges(image: TensorLike): Tensor {
     const x = toImages(image, "sobelEdges", 4), depth = extentAt(x, 3);
     const padded = mirrorPad(x, [[0, 0], [1, 1], [1, 1], [0, 0]], "reflect");
     const filter = tile(cast(SOBEL, x.dtype), vector([1, 1, depth, 1]));
-    const y = depthwiseConv2d(padded, filter, 1, "valid");
-    const outer = x.staticShape?.slice(0, 3) ?? null;
-    return reshape(
-      y,
-      typeof depth === "number" && isConcrete(outer)
-        ? [...outer, depth, 2]
-        : concat([slice(shape(x), [0], [3]), vector([depth, 2])], 0),
-    );
+    const y = depthwiseConv2d(padded, filter, 1, "valid"), outer = x.staticShape?.slice(0, 3);
+    const first = outer && isConcrete(outer) ? [...outer] : slice(shape(x), [0], [3]);
+    return reshape(y, followedBy(first, [depth, 2]));
   });
 }
 
-/** The first extents of a tensor, then others. */
-function followedBy(known: readonly (number | null)[], x: Tensor, rest: number[]): TensorLike {
-  return isConcrete(known)
-    ? [...known, ...rest]
-    : concat([slice(shape(x), [0], [known.length]), rest]);
+/** Some extents, then others. */
+function followedBy(outer: number[] | Tensor, rest: readonly Extent[]): TensorLike {
+  return Array.isArray(outer) ? vector([...outer, ...rest]) : concat([outer, vector(rest)], 0);
 }
 
 /** Height, width and channels of images, and the extents before. */
@@ -133,15 +126,6 @@ function innerOf(x: Tensor): { inner: Extent[]; outer: number[] | Tensor } {
     inner: [0, 1, 2].map((i) => gather(last, i) as Tensor),
     outer: slice(dims, [0], ahead),
   };
-}
-
-/** Height, width and channels of images, and the extents before. Throws `ValueError` where one of the three is unknown. */
-function extentsOf(x: Tensor): { inner: number[]; outer: readonly (number | null)[] } {
-  const inner = x.staticShape?.slice(-3) ?? null;
-  if (inner === null || !isConcrete(inner)) {
-    throw wantKnown("ssimMultiscale", x, "height, width and channels");
-  }
-  return { inner: [...inner], outer: x.staticShape!.slice(0, -3) };
 }
 
 /** Both images as floats, with the range of their values. */
@@ -225,9 +209,7 @@ function similarity(
   const luminance = div(add(products, c1), add(squares, c1));
   const shared = mul(smooth(mul(x, y)), 2), own = smooth(add(square(x), square(y)));
   const contrast = div(add(sub(shared, products), c2), add(sub(own, squares), c2));
-  const all = Array.isArray(outer)
-    ? vector([...outer, depth])
-    : concat([outer, vector([depth])], 0);
+  const all = followedBy(outer, [depth]);
   const over = (t: Tensor): Tensor => reshape(mean(t, [1, 2]), all);
   return { whole: over(mul(luminance, contrast)), contrast: over(contrast) };
 }
@@ -288,12 +270,16 @@ export function ssimMultiscale(
 
 /** Means of blocks of two by two; odd sizes are padded with their mirror image. */
 function halved(x: Tensor): Tensor {
-  const { inner: [height, width, depth], outer } = extentsOf(x);
+  const { inner, outer } = innerOf(x);
+  if (!inner.every((n) => typeof n === "number")) {
+    throw wantKnown("ssimMultiscale", x, "height, width and channels");
+  }
+  const [height, width, depth] = inner;
   const flat = reshape(x, [-1, height, width, depth]);
   const padded = height % 2 + width % 2 === 0
     ? flat
     : mirrorPad(flat, [[0, 0], [0, height % 2], [0, width % 2], [0, 0]], "symmetric");
   const y = avgPool(padded, 2, 2, "valid");
   const [h, w] = [height, width].map((n) => Math.ceil(n / 2));
-  return reshape(y, followedBy(outer, x, [h, w, depth]));
+  return reshape(y, followedBy(outer, [h, w, depth]));
 }
