@@ -2,6 +2,7 @@
 import * as tf from "@weft/weft";
 import { assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
+import { inSession } from "../in_session.ts";
 
 const { image } = tf;
 type Fn = (x: tf.Tensor) => tf.Tensor;
@@ -74,6 +75,15 @@ for (const [name, fn] of Object.entries({ ...MOVES, ...OF_ANY_RANK, ...SOBEL }))
     }
   });
 }
+
+testOnDevices("images whose height is fed are moved in sessions", async () => {
+  for (const [name, fn] of Object.entries({ ...MOVES, ...OF_ANY_RANK })) {
+    if (name.includes("chance")) continue;
+    using _ = tf.scope();
+    const x = tf.randomUniform([...SHAPES["one image"]], 0, 1, "float32", 5);
+    same(await inSession(fn, x), fn(x), name);
+  }
+});
 
 testOnDevices("images that a box does not fit are refused when the function runs", () => {
   const run = (fn: Fn, shape: (number | null)[] | null, x: tf.Tensor): tf.Tensor =>

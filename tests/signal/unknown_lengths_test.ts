@@ -2,6 +2,7 @@
 import * as tf from "@weft/weft";
 import { assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
+import { inSession } from "../in_session.ts";
 
 const { signal } = tf;
 type Fn = (x: tf.Tensor) => tf.Tensor;
@@ -66,6 +67,21 @@ for (const [name, fn] of Object.entries(OF_FRAMES)) {
     }
   });
 }
+
+testOnDevices(
+  "signals whose length is fed, and frames whose number is, run in sessions",
+  async () => {
+    const rows = [
+      ...Object.entries(OF_SIGNALS).map(([name, fn]) => [name, fn, [13]] as const),
+      ...Object.entries(OF_FRAMES).map(([name, fn]) => [name, fn, [5, 4]] as const),
+    ];
+    for (const [name, fn, shape] of rows) {
+      using _ = tf.scope();
+      const x = tf.randomNormal([...shape], 0, 1, "float32", 4);
+      same(await inSession(fn, x), fn(x), name);
+    }
+  },
+);
 
 testOnDevices("signals that cannot be framed are refused", () => {
   const run = (fn: Fn, shape: (number | null)[] | null): tf.Tensor =>

@@ -18,7 +18,7 @@ const INPUTS: Readonly<Record<string, () => Texts>> = {
   "ragged twice": () => tf.ragged.constant([[["a", "b"], ["c"]], [[]], [["é"]]]),
   "no rows": () => tf.zeros([0, 2], "string"),
 };
-const FUNCTIONS: Readonly<Record<string, (x: Texts) => unknown>> = {
+const FUNCTIONS: Readonly<Record<string, (x: Texts) => Texts>> = {
   split: (x) => strings.split(x),
   splitB: (x) => strings.split(x, "b", 1),
   bytes: (x) => strings.bytesSplit(x),
@@ -93,6 +93,29 @@ for (const [name, run] of Object.entries(FUNCTIONS)) {
     }
   });
 }
+
+testOnDevices("strings that are fed are parted and joined in sessions", async () => {
+  for (const [name, run] of Object.entries(FUNCTIONS)) {
+    const wanted = goldens[name as keyof typeof goldens] as Record<string, unknown>;
+    for (const kind of ["vector", "matrix", "rank 3", "no rows"]) {
+      using _ = tf.scope();
+      const graph = new tf.Graph(), x = INPUTS[kind]();
+      const [fed, fetched] = graph.asDefault(() => {
+        const fed = tf.placeholder("string", x.shape.map(() => null));
+        return [fed, run(fed)];
+      });
+      await using session = new tf.Session({ graph });
+      const found: Texts = await session.run(fetched, { feeds: new Map([[fed, x.ndarraySync()]]) });
+      const made = found instanceof tf.RaggedArray
+        ? tf.RaggedTensor.fromNestedRowSplits(
+          tf.tensor(found.flatValues),
+          found.nestedRowSplits.map((splits) => tf.tensor(splits)),
+        )
+        : tf.tensor(found, undefined, fetched.dtype);
+      assertEquals(read(made), wanted[kind], `${name}, ${kind}`);
+    }
+  }
+});
 
 testOnDevices("strings of unknown rank are joined, split as a vector, or refused", () => {
   const of = (run: (x: Texts) => unknown) =>
